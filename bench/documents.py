@@ -23,8 +23,11 @@ from scipy.stats import rankdata
 import steadyrank as sr
 from bench.coverage.worlds import average_precision, fresh_rankings, ndcg_at_10, quiet
 from steadyrank.stats.ranks.correlation import taus_against
-from steadyrank.studies.simulate.prediction import second_collections
-from steadyrank.studies.simulate.statistics import rank_intervals_of, rank_shares
+from steadyrank.studies.simulate.statistics import (
+    rank_intervals_of,
+    rank_shares,
+    second_collections,
+)
 
 TRACKS = {
     "spread": sr.TrackModel(),

@@ -20,8 +20,7 @@ import numpy as np
 import steadyrank as sr
 from bench.coverage.worlds import fresh_collection, quiet
 from bench.documents import TRACKS, drawn_track
-from steadyrank.studies.simulate.prediction import second_collections
-from steadyrank.studies.simulate.statistics import error_rate
+from steadyrank.studies.simulate.statistics import error_rate, second_collections
 
 APART = {"documents": "independent"}
 MODELS: dict[str, dict[str, Any]] = {

@@ -413,7 +413,6 @@ CASES: dict[str, Case] = {
             cuts={
                 "studies.simulate.blocks.LARGEST_BLOCK": 64,
                 "studies.simulate.blocks.TASKS": 5,
-                "studies.simulate.sources.TASKS": 5,
                 "studies.simulate.blocks.REPLICATES": 7,
                 "studies.simulate.blocks.IN_MEMORY": 1,
                 "studies.simulate.statistics.PAIRS_A_TASK": 3,

@@ -165,16 +165,19 @@ def test_teams_by_name(capsys, files, folder):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--ks", "4"), "there are 4 teams: at most 3 can be left out, got 4"),
+        (("--ks", "4"), "at most 3 of 4 teams can be left out, got 4"),
         (("--ks", "0"), "--ks must be whole numbers of at least 1, got 0"),
         (("--ks", "one"), "--ks one: give whole numbers separated by commas"),
         (("--pool-depth", "0"), "--pool-depth must be a whole number of at least 1, got 0"),
         (("--trials", "0"), "--trials must be whole numbers of at least 1, got 0"),
-        (("--pilot-topics", "50"), "the qrels hold 10 topics: there cannot be 50 pilot topics"),
+        (
+            ("--pilot-topics", "50"),
+            "at most 10 pilot topics are possible, the topics of the qrels, got 50",
+        ),
         (("-m", "APP"), "unknown measure 'APP': did you mean 'AP'?"),
         (("-m", "AP=scores.csv"), "give QRELS RUN... instead of scores"),
         (("--scores", "scores.csv"), "give QRELS RUN... instead of scores"),
-        (("--minimum-difference", ".1"), "give the number of systems that ANOVA will compare"),
+        (("--minimum-difference", ".1"), "specify the number of systems that ANOVA will compare"),
         (("--minimum-difference", "0", "--systems", "3"), "--minimum-difference must be a number"),
         (("--alpha", "1"), "alpha must lie strictly between 0 and 1"),
     ],
@@ -190,4 +193,4 @@ def test_runs_without_teams_say_how_to_give_them(capsys, folder):
     assert "team-from REGEX" in err
     one = ("--team-from", "^(team)")
     err = refused(capsys, "pools", folder / "qrels.txt", folder / "runs", *one, "--quiet")
-    assert "all runs are of one team, 'team': leaving teams out requires at least two" in err
+    assert "all runs are of one team, 'team': leaving out teams requires at least two" in err

@@ -221,7 +221,9 @@ def test_pools_begin_with_what_runs_owe(capsys):
     _, out, _ = call(
         capsys, "pools", "qrels.txt", "runs", "--run-info", "run-info.csv", "--trials", "2"
     )
-    assert out.startswith("Without its own team's judgments a run loses at most ")
+    assert out.startswith(
+        "Without the judgments that only its team contributed, a run loses at most "
+    )
     assert out.index("unique documents") < out.index("teams left out")
 
 

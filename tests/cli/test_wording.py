@@ -62,7 +62,7 @@ def test_a_warning_is_told_the_option(capsys, folder):
     arguments = ("simulate", "qrels.txt", "flat.run", "a.run", "--samples", "5")
     code, _, err = call(capsys, *arguments)
     assert code == 0
-    assert "use ranks in place of scores with --score-source rank" in err
+    assert "use ranks instead of scores with --score-source rank" in err
 
 
 @pytest.mark.parametrize(

@@ -322,7 +322,7 @@ def test_runs_that_cannot_be_simulated_or_pooled_say_so(folder, tmp_path, drawn_
             team_from=r"^(team)",
             n_samples=5,
         )
-    assert "1 team only: leaving teams out requires at least 3" in result.left_out["pools"]
+    assert "leaving out teams requires at least 3; there is 1" in result.left_out["pools"]
 
 
 def test_a_study_that_fails_on_the_data_is_left_out_with_its_reason(tmp_path, drawn_nowhere):

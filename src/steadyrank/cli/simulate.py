@@ -150,7 +150,7 @@ def command(
         raise InputError("--part requires --store DIR, the folder of all parts")
     if options["part"] is not None and output.plot is not None:
         raise InputError("--part computes only samples: omit --plot, or draw without --part")
-    from steadyrank.studies.simulate.list_kernels import outline
+    from steadyrank.studies.simulate.shared_lists import outline
 
     tell_if_compiling(output.quiet, outline)
     from steadyrank.studies.simulate.study import simulate
@@ -168,6 +168,6 @@ def _check_top(runs: tuple[str, ...], top: int | None) -> None:
     """Refuse a --top that would otherwise fail only after sampling."""
     if top is not None:
         from steadyrank.data.read.runs import read_runs
-        from steadyrank.studies.simulate.view import top_columns
+        from steadyrank.studies.simulate.result import top_columns
 
         top_columns(top, len(read_runs(list(runs))))

@@ -181,7 +181,9 @@ def test_a_reversed_ranking_is_named():
 
 def test_what_may_be_broken_unseen_is_stated_below_300_topics():
     told = [said(sr.gate(*pair(spread(n)), **COMMON)) for n in (50, 298, 300)]
-    words = "If no topic here is broken, up to 5.8% of all topics may be (alpha 0.05)."
+    words = (
+        "Even if none of these topics is broken, up to 5.8% of all topics could be (alpha 0.05)."
+    )
     assert told[0]["gate.breakage"].text == words
     assert ["gate.breakage" in found for found in told] == [True, True, False]
     clustered = sr.gate(*pair(spread(400), cluster=np.arange(400) // 8), **COMMON)
@@ -485,7 +487,7 @@ def test_bounds_make_small_changes_certain_and_a_prior_decides_the_others():
     assert row.sweep[0].difference == row.difference
     text = said(large)["gate.prior"].text
     n = f"{row.n_unjudged:,} unjudged documents"
-    assert text == f"That holds if up to {shares[-1]:.0%} of the {n} are relevant."
+    assert text == f"This holds if up to {shares[-1]:.0%} of the {n} are relevant."
     bounded = sr.gate({"a": old}, {"b": new}, qrels, measures="AP", margin=0.05, unjudged="bounded")
     assert bounded.verdict == "holes"
 
@@ -648,7 +650,7 @@ def test_a_kept_baseline_finds_its_ranking_again(tmp_path):
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        ({"measures": "AP"}, "no margin for AP: state the acceptable loss with margin="),
+        ({"measures": "AP"}, "AP requires margin, the loss"),
         ({"measures": "AP", "margin": -0.1}, "margin must be a number of at least 0, got -0.1"),
         ({"measures": {"AP": math.nan}}, "margin must be a number of at least 0, got nan for AP"),
         ({"measures": [], "margin": 0.1}, "no measures were named"),
@@ -728,7 +730,7 @@ def test_steps_add_up_in_the_history(tmp_path, monkeypatch):
     assert not results[0].history.drifted()
     drift = said(results[-1])["gate.drift"]
     assert drift.text.startswith("Drift since 2023-11-14: AP −0.03")
-    assert drift.text.endswith("level over all 4 gates together.")
+    assert drift.text.endswith("the level is that of all 4 gates.")
     assert drift.values["measures"][0]["total"] == totals[-1]
     assert drift.text in str(results[-1])
     assert len(history.to_frame()) == 4

@@ -92,7 +92,7 @@ def test_limits_of_the_total_hold_over_all_nights(tmp_path):
     both = [read_history(tmp_path), result.history]
     assert both[0].gates == both[1].gates
     assert row["total"] == pytest.approx(-0.03, abs=0.003)
-    assert "level over all 3 gates together" in said(VIEW, result)["gate.drift"].text
+    assert "level is that of all 3 gates" in said(VIEW, result)["gate.drift"].text
 
 
 def varying(rng, n_topics=40, n_runs=3):
@@ -224,14 +224,14 @@ def test_each_row_of_a_history_has_its_own_verdict(tmp_path):
 def test_topics_that_have_served_many_candidates_should_be_replaced(tmp_path):
     result = history_of(tmp_path, 2)
     assert "gate.served" not in said(VIEW, result)
-    assert "; these topics have served 2 gates" in str(result)
+    assert "; these topics have decided 2 gates" in str(result)
     line = json.loads((tmp_path / "history.jsonl").read_text().splitlines()[0])
     kept = "".join(json.dumps({**line, "sha256": f"{k:064d}"}) + "\n" for k in range(100))
     (tmp_path / "history.jsonl").write_text(kept)
     assert "judge new" not in said(HISTORY, read_history(tmp_path))["history.served"].text
     told = said(VIEW, history_of(tmp_path, 1))["gate.served"]
     assert told.values == {"n_candidates": 101, "n_gates": 101}
-    assert "served 101 candidates, which may be tuned to them: judge new ones" in told.text
+    assert "judged 101 candidates, which may be tuned to them: judge new topics" in told.text
     again = said(VIEW, history_of(tmp_path, 1))["gate.served"]
     assert again.values == {"n_candidates": 101, "n_gates": 102}, "one candidate, gated twice"
 
@@ -241,12 +241,12 @@ def test_a_history_is_shown(tmp_path):
     line = history_text(history, "line")
     assert line.startswith("3 gates since ")
     total = history.gates[-1]["measures"][0]["total"]
-    assert line.endswith(f" (3 pass): AP −{-total:.4f}, drift downwards.\n")
+    assert line.endswith(f" (3 pass): AP −{-total:.4f}, downward drift.\n")
     assert line.count("\n") == 1
     assert len(line) < 200
     text = str(history)
     assert text.startswith(line)
-    assert "The topics have served 3 candidates." in text
+    assert "These topics have judged 3 candidates." in text
     told = json.loads(history_text(history, "json"))
     assert (told["n_candidates"], told["drifted"], len(told["gates"])) == (3, ["AP"], 3)
     with pytest.raises(sr.InputError, match="no gates are recorded here"):
@@ -312,17 +312,7 @@ def test_an_earlier_look_of_the_same_order_is_kept():
 )
 def test_what_no_look_can_have(info, options, complaint):
     factor = 3.0 if info.pop("scale", None) is not None else 1.0
-    sides = pair(noisy(40, 0.0), **info)
-    sides = [
-        sr.Scores(
-            measures=["AP"],
-            runs=s.runs,
-            topics=s.topics,
-            values=s.values * factor,
-            topic_info=s.topic_info,
-        )
-        for s in sides
-    ]
+    sides = [replace(s, values=s.values * factor) for s in pair(noisy(40, 0.0), **info)]
     with pytest.raises(sr.InputError, match=complaint):
         sr.gate(*sides, sequential=True, **COMMON, **options)
 

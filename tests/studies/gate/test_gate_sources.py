@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 import steadyrank as sr
-from steadyrank.stats.instances.equivalence import t_limits
+from steadyrank.stats.interval import t_limits
 from steadyrank.stats.mixed.two_way import nested_difference
 from steadyrank.studies.gate.view import VIEW
 
@@ -117,7 +117,7 @@ def test_which_measure_is_meant(tmp_path):
     rank_eval(tmp_path / "other.json", NEW)
     with pytest.raises(sr.InputError, match="they share no measure"):
         sr.gate(both[0], tmp_path / "other.json", margin=0.1)
-    with pytest.raises(sr.InputError, match="no margin for each measure"):
+    with pytest.raises(sr.InputError, match="each measure requires margin"):
         sr.gate(*both)
 
 
@@ -248,7 +248,7 @@ def test_a_rebuild_lies_where_a_further_build_would():
         )
         told = VIEW.findings(result)
         assert [finding.id for finding in told] == ["gate.verdict"]
-        assert f"±{reach:.4f}, what a further build differs by (5 builds)" in told[0].text
+        assert f"±{reach:.4f}, the tolerance of a further build (5 builds)" in told[0].text
     same = sr.gate(
         builds([0.5, 0.5]), scores_of(0.5 + np.linspace(-0.1, 0.1, N), "n"), rebuild=True
     )

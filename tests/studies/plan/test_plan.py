@@ -266,8 +266,8 @@ REFUSED = [
     ({"variance": "0.1"}, "must be a number, got '0.1'"),
     ({"variance": {}}, "at least one measure"),
     ({"variance": 0.1, "minimum_difference": 0}, "minimum_difference must be a number above 0"),
-    ({"variance": 0.1, "minimum_difference": None}, "give the minimum difference"),
-    ({"variance": 0.1, "systems": None}, "give the number of systems"),
+    ({"variance": 0.1, "minimum_difference": None}, "specify the minimum difference"),
+    ({"variance": 0.1, "systems": None}, "specify the number of systems"),
     ({"variance": 0.1, "systems": 1}, "systems must be a whole number of at least 2, got 1"),
     ({"variance": 0.1, "systems": 2.5}, "systems must be a whole number"),
     ({"variance": 0.1, "alpha": 0}, "alpha must lie strictly between 0 and 1"),
@@ -277,7 +277,7 @@ REFUSED = [
     ({"variance": 0.1, "paired": True}, "one-way ANOVA has no pairs"),
     ({"variance": 0.1, "difference_variance": 0.1}, "belongs to a paired design"),
     ({"variance": 0.1, "difference_variance": "pilot", "method": "ttest"}, "requires pilot data"),
-    ({"variance": 0.1, "method": "interval"}, "give the width"),
+    ({"variance": 0.1, "method": "interval"}, "specify the width"),
     ({"variance": 0.1, "method": "annova"}, "unknown method 'annova': did you mean 'anova'"),
     ({"variance": 0.1, "formula": "exakt"}, "did you mean 'exact'"),
     ({"variance": 0.1, "formula": "nagata", "beta": 0.3}, "no published coefficients.*exact"),
@@ -355,16 +355,9 @@ def test_text_says_what_was_planned_and_what_to_mind():
     assert shown["residual variance"] == f"{row.pilot.residual_variance:.4f}"
     assert shown["nominal df"] == "234"
     assert "two-way topics" in text
-    latex = VIEW.text(result, "latex")
-    assert latex.startswith(r"\begin{table}")
-    assert latex.rstrip().endswith(r"\end{table}")
     nagata = sr.plan(variance=PAPER, minimum_difference=0.15, systems=10, formula="nagata")
     assert r"nG@1 & 0.114 & 159 & 0.799 \\" in VIEW.text(nagata, "latex", digits=3)
     assert "| Q@10 | 0.029 | 41 |" in VIEW.text(nagata, "markdown", digits=3)
-    header, first = VIEW.text(result, "csv").splitlines()[:2]
-    cells = dict(zip(header.split(","), first.split(","), strict=True))
-    assert float(cells["variance"]) == result.plans[0].variance
-    assert int(cells["topics_interval_high"]) == result.plans[0].topics_interval[1]
     unpaired = sr.plan(variance=0.1, minimum_difference=0.1, method="ttest", paired=False)
     assert "is per system" in VIEW.text(unpaired, "table")
     given = sr.plan(variance=0.1, minimum_difference=0.1, systems=5, n_topics=50)
@@ -372,7 +365,6 @@ def test_text_says_what_was_planned_and_what_to_mind():
     assert (finding.id, finding.values["power"]) == ("plan.detectable", given.plans[0].power)
     assert VIEW.text(given, "table").startswith("50 topics detect a difference of 0.1 in score")
     assert result.to_frame()["topics"].tolist() == [row.topics for row in result.plans]
-    assert "<table" in result._repr_html_()
 
 
 @pytest.mark.parametrize("percentile", ["95%", "50%", "99.5%"])

@@ -57,17 +57,6 @@ def test_a_plan_has_a_panel_for_each_of_its_curves(name, labels):
         assert {text.get_text() for text in axes.get_legend().get_texts()} == {"AP", "P@10"}
 
 
-def test_the_curves_are_those_that_a_plan_has():
-    for name in PLANS:
-        result = planned(name)
-        for against in ("minimum_difference", "systems", "topics", "width"):
-            if against in result.curves:
-                assert len(result.curve(against).values) > 1
-            else:
-                with pytest.raises(sr.InputError, match="curve"):
-                    result.curve(against)
-
-
 def test_the_plan_itself_is_marked():
     result = planned("anova")
     by_difference, by_systems, by_topics = shown(sr.plot(result))

@@ -356,7 +356,7 @@ def test_sound_trials_have_ranges_and_no_intervals(track):
             assert cell.extent is cell.topics_extent is None
     assert all(reference.first_miss == {} for reference in result.references)
     text = VIEW.text(result, "table")
-    assert "which is no confidence interval (docs/pools.md)" in text
+    assert "which is not a confidence interval (docs/pools.md)" in text
     assert "first interval" not in text
     assert "misses" not in text
     found = said(result)
@@ -656,18 +656,21 @@ def test_figures_have_a_panel_a_measure_and_a_line_a_pilot(track):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"ks": [5]}, "there are 5 teams: at most 4 can be left out, got 5"),
+        ({"ks": [5]}, "at most 4 of 5 teams can be left out, got 5"),
         ({"ks": [0]}, "ks must be whole numbers of at least 1, got 0"),
         ({"ks": []}, "ks: name at least one, and none twice"),
         ({"ks": [1, 1]}, "none twice"),
         ({"pool_depth": 0}, "pool_depth must be a whole number of at least 1, got 0"),
         ({"pool_depth": 1.5}, "pool_depth must be a whole number of at least 1, got 1.5"),
         ({"n_trials": 0}, "n_trials must be whole numbers of at least 1, got 0"),
-        ({"pilot_topics": [13]}, "the qrels hold 12 topics: there cannot be 13 pilot topics"),
+        (
+            {"pilot_topics": [13]},
+            "at most 12 pilot topics are possible, the topics of the qrels, got 13",
+        ),
         ({"pilot_topics": [1]}, "pilot_topics must be whole numbers of at least 2"),
         ({"measures": "APP"}, "unknown measure 'APP'"),
-        ({"minimum_difference": 0.1}, "give the number of systems"),
-        ({"systems": 10}, "give the minimum difference"),
+        ({"minimum_difference": 0.1}, "specify the number of systems"),
+        ({"systems": 10}, "specify the minimum difference"),
         ({"minimum_difference": 0.0, "systems": 2}, "minimum_difference must be a number above 0"),
         ({"alpha": 1.0}, "alpha must lie strictly between 0 and 1"),
         ({"confidence": 1.0}, "confidence must lie strictly between 0 and 1"),
@@ -692,7 +695,7 @@ def test_teams_must_be_known(track):
     some = [*track.runs[:8], *nameless[8:]]
     with (
         pytest.warns(sr.SteadyrankWarning, match="lacks? judged topics"),
-        pytest.warns(sr.SteadyrankWarning, match="2 runs have no team, first 'team5-s1'"),
+        pytest.warns(sr.SteadyrankWarning, match="2 runs have no team, such as 'team5-s1'"),
     ):
         result = sr.pools(some, track.qrels, pool_depth=DEPTH, ks=[1])
     assert result.teams == (*track.teams[:4], "team5-s1", "team5-s2")
@@ -700,11 +703,9 @@ def test_teams_must_be_known(track):
 
 def test_a_pool_depth_that_does_not_fit_is_told():
     made = sr.simulated_track(n_teams=3, runs_per_team=1, n_topics=8, depth=60, pool_depth=20)
-    with pytest.warns(
-        sr.SteadyrankWarning, match="of the judged documents are within the top 2 of"
-    ):
+    with pytest.warns(sr.SteadyrankWarning, match="of the judged documents are not in the top 2"):
         sr.pools(made.runs, made.qrels, pool_depth=2, ks=[1])
-    with pytest.warns(sr.SteadyrankWarning, match="documents within the top 60 were not judged"):
+    with pytest.warns(sr.SteadyrankWarning, match="documents within the top 60 are unjudged"):
         sr.pools(made.runs, made.qrels, pool_depth=60, ks=[1])
 
 
@@ -714,7 +715,7 @@ def test_a_measure_without_variance_is_refused():
     runs, qrels = judged_track(rankings, {t: {"a": 1} for t in "12"})
     with pytest.raises(sr.InputError, match="RR: the variance is 0"):
         sr.pools(runs, qrels, measures="RR")
-    with pytest.raises(sr.InputError, match="requires at least two, and the qrels hold one"):
+    with pytest.raises(sr.InputError, match="requires at least two topics; the qrels have one"):
         sr.pools(runs, sr.qrels_from_dict({"1": {"a": 1}}), measures="RR")
     with pytest.raises(sr.InputError, match="no run has any topic of the qrels"):
         sr.pools(runs, sr.qrels_from_dict({"7": {"a": 1}, "8": {"a": 1}}))

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.stats import poisson
 
 import steadyrank as sr
-from steadyrank.studies.simulate.sources import topic_keys
+from steadyrank.studies.simulate.blocks import topic_keys
 
 GOLDEN, TIE = np.uint64(0x9E3779B97F4A7C15), np.uint64(0x6A09E667F3BCC909)
 SHARES = np.round(poisson.cdf(np.arange(12), 1) * 2.0**32).astype(np.uint64)

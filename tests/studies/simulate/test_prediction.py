@@ -13,7 +13,7 @@ from scipy.stats import kendalltau, rankdata
 import steadyrank as sr
 from bench import documents
 from steadyrank.compute.random import block_stream
-from steadyrank.studies.simulate.prediction import kept_share, predict, second_collections
+from steadyrank.studies.simulate.statistics import kept_share, predict, second_collections
 from steadyrank.studies.simulate.view import VIEW
 
 RAW = np.array([0.31, 0.30, 0.29, 0.30, 0.20])

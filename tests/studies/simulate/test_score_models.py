@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 import scipy.stats
@@ -12,7 +10,6 @@ from test_sampler import UNRETRIEVED, run_and_qrels
 
 import steadyrank as sr
 from bench import score_models
-from steadyrank.cli import run
 from steadyrank.measures.names import parse_measure
 from steadyrank.studies.simulate import profile_kernels
 from steadyrank.studies.simulate.measures import make_gain
@@ -29,13 +26,6 @@ KERNELS = {
     "uniform": scipy.stats.uniform(-ROOTS[3], 2 * ROOTS[3]),
 }
 N_SAMPLES = 4000
-
-
-def call(capsys, *arguments):
-    """Exit code, output and errors of a command."""
-    capsys.readouterr()
-    code = run([str(argument) for argument in arguments])
-    return code, *capsys.readouterr()
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -130,50 +120,6 @@ def test_scores_in_percent_fall_into_the_bins_of_the_same_scores():
     percent = error_rate(100 * raw, 100 * simulated, bin_width=1.0)
     assert percent.count.tolist() == usual.count.tolist()
     np.testing.assert_allclose(percent.low, 100 * usual.low)
-
-
-@pytest.fixture
-def files(tmp_path):
-    track = sr.simulated_track(n_teams=4, runs_per_team=1, n_topics=8, depth=30, pool_depth=30)
-    track.write(tmp_path)
-    return tmp_path / "qrels.txt", tmp_path / "runs"
-
-
-@pytest.mark.parametrize("kind", ["error_rate", "topics", "ranks"])
-def test_every_figure_is_drawn_by_the_command(files, tmp_path, capsys, kind):
-    picture = tmp_path / f"{kind}.svg"
-    options = ("--samples", "50", "--quiet", "--plot", str(picture), "--plot-kind", kind)
-    code, _, err = call(capsys, "simulate", *files, *options)
-    assert (code, err) == (0, "")
-    assert ("on a topic" if kind == "topics" else "AP") in picture.read_text("utf-8")
-
-
-def test_bins_and_models_of_the_command_are_those_of_the_library(files, capsys):
-    options = ("--samples", "60", "--quiet", "--json", "--bins", "4", "--bin-width", "0.05")
-    model = ("--model", "kde", "--kernel", "uniform")
-    code, out, _ = call(capsys, "simulate", *files, *options, *model)
-    found = json.loads(out)
-    assert (code, found["model"], found["kernel"]) == (0, "kde", "uniform")
-    assert [row["low"] for row in found["error_rate"]] == [0.0, 0.05, 0.1, 0.15]
-    same = sr.simulate(
-        str(files[1]),
-        files[0],
-        model="kde",
-        kernel="uniform",
-        n_samples=60,
-        n_bins=4,
-        bin_width=0.05,
-    )
-    assert found["simulated_mean"] == same.simulated_mean.tolist()
-    assert [row["count"] for row in found["error_rate"]] == same.error_rate.count.tolist()
-    code, out, _ = call(
-        capsys, "simulate", *files, "--samples", 60, "--quiet", "--bin-width", ".005"
-    )
-    assert code == 0
-    assert "0.005–0.010" in out
-    code, _, err = call(capsys, "simulate", *files, "--bin-width", "0", "--quiet")
-    assert code == 2
-    assert "bin" in err
 
 
 def test_the_models_come_near_the_error_rates_of_fresh_collections():

@@ -16,9 +16,8 @@ from bench import documents
 from steadyrank.compute.executors import workers
 from steadyrank.measures.names import parse_measure
 from steadyrank.measures.scoring import prepare
-from steadyrank.studies.simulate.list_kernels import draw_counts
-from steadyrank.studies.simulate.shared_lists import documents_needed, shared_lists
-from steadyrank.studies.simulate.sources import SharedDocuments, topic_keys
+from steadyrank.studies.simulate.blocks import SharedDocuments, topic_keys
+from steadyrank.studies.simulate.shared_lists import documents_needed, draw_counts, shared_lists
 
 MEASURES = (
     "AP",

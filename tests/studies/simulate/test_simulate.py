@@ -205,7 +205,7 @@ def as_ranks(run, name, score):
 def test_ranks_in_disguise_are_told(track):
     steps = as_ranks(track.runs[0], "steps", lambda rank: 1000.0 - rank)
     inverse = as_ranks(track.runs[1], "inverse", lambda rank: 1.0 / rank)
-    with pytest.warns(SteadyrankWarning, match="2 runs have scores that are merely ranks") as told:
+    with pytest.warns(SteadyrankWarning, match="scores that only number the ranks") as told:
         sr.simulate(
             [steps, inverse, track.runs[2]], track.complete, documents="independent", n_samples=20
         )

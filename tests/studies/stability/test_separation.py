@@ -189,7 +189,7 @@ def test_the_command_and_the_page_say_that_a_collection_has_expired(tmp_path, ca
     page = tmp_path / "report.html"
     arguments = [*files, "-m", "AP", "--judge", judge, "--out", str(page), "--budget", "1s"]
     assert run(["report", *arguments, "--quiet"]) == 0
-    said = f"the judgments have expired for {len(own['significantly_above'])} of 3 runs"
+    said = f"these judgments cannot separate {len(own['significantly_above'])} of 3 runs"
     assert said in page.read_text("utf-8")
     assert "could be first" in page.read_text("utf-8")
 

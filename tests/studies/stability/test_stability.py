@@ -115,22 +115,12 @@ def test_text_and_json(reference):
     assert list(shown["topics_needed"][0])[:3] == ["level", "e_rho2", "phi"]
     assert shown["d_study"][1]["topics"] == 50
     assert sum(result.variance_share.values()) == pytest.approx(1)
-    several = stability_json([result, result])
-    assert several.pop("version") == shown["version"] == sr.__version__
-    assert several == {"studies": [shown, shown], "findings": shown["findings"]}
     said, separated = shown["findings"]
     assert separated["id"] == "stability.separation"
-    assert said["id"] == "stability.coefficients"
-    assert said["values"]["e_rho2"] == shown["e_rho2"]
-    text = stability_text([result], "table")
-    assert "8 systems × 12 topics, both random" in text
-    assert "topics for E rho²" in text
-    assert stability_text([result], "latex").count(r"\begin{table}") == 4
-    lines = stability_text([result], "csv").splitlines()
-    assert lines[0].startswith("measure,topics,e_rho2,e_rho2_interval_low")
-    assert len(lines) == 3
+    assert (said["id"], said["values"]["e_rho2"]) == ("stability.coefficients", shown["e_rho2"])
+    assert "8 systems × 12 topics, both random" in stability_text([result], "table")
+    assert len(stability_text([result], "csv").splitlines()) == 3
     assert result.to_frame()["topics"].tolist() == [12, 50]
-    assert "<table" in result._repr_html_()
 
 
 def test_one_broken_run_carries_the_coefficient():
@@ -147,7 +137,7 @@ def test_one_broken_run_carries_the_coefficient():
     assert len(group.systems) == 11
     assert group.e_rho2 < 0.5
     said = stability_text([result], "table")
-    assert "E rho² rests on one system: without run20 it is 0." in said
+    assert "E rho² depends on one system: without run20 it is 0." in said
     assert re.search(r"leading group", said)
     assert "without each system" in said
     shown = stability_json([result])
@@ -157,7 +147,7 @@ def test_one_broken_run_carries_the_coefficient():
     # Without it no run stands out: nothing carries what is left.
     rest = sr.stability(scores_of(0.02 * np.arange(20)[:, None] + runs[:20]))
     assert not rest.leave_one_out.carried
-    assert "rests on one system" not in stability_text([rest], "table")
+    assert "depends on one system" not in stability_text([rest], "table")
 
 
 @pytest.mark.parametrize("missing", [False, True])

@@ -45,7 +45,7 @@ def test_no_number_of_topics_is_said():
     scores = sr.simulated_facets(n_judges=3, n_topics=40, components={"system:judge": 0.2}, rng=5)
     found = sr.stability(scores, target=0.05)
     said = {finding.id: finding.text for finding in findings([found])}
-    assert "no number of topics reaches 0.05: it takes" in said["stability.target"]
+    assert "no number of topics reaches 0.05: this requires" in said["stability.target"]
     assert "Three judges carry little" in said["stability.few_judges"]
     more, here = (row["standard_error"] for row in (found.d_study[3], found.d_study[0]))
     assert found.d_study[3]["judges"] == 6

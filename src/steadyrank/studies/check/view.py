@@ -1,4 +1,4 @@
-"""How `check` is shown: what is wrong or odd with the files, and a row per run."""
+"""Sentences, tables and the section of `check`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from steadyrank.words import counted, number_word
 
 
 def findings(result: CheckResult) -> list[Finding]:
-    """How much was found; the table has what."""
+    """Return the numbers of errors and warnings; the table lists them."""
     n_wrong = sum(found.level == "wrong" for found in result.findings)
     n_odd = len(result.findings) - n_wrong
     errors = f"{counted(n_wrong, 'error')}: results would be wrong" if n_wrong else "No errors"
@@ -65,7 +65,7 @@ RUNS = TableSpec(
 
 
 def fields(result: CheckResult) -> dict[str, Any]:
-    """The promised keys: each finding has those of all studies beside its own."""
+    """Return the keys of the JSON output."""
     found = [
         {
             **row,
@@ -84,10 +84,10 @@ VIEW = View(
         title="The files",
         question="What is wrong or odd with these files?",
         means=(
-            "Findings marked wrong would make results wrong; odd ones deserve a look before "
-            "conclusions are drawn."
+            "Findings marked wrong would make results wrong; check odd ones before you draw "
+            "conclusions."
         ),
-        means_not="That nothing was found does not make judgments complete or runs comparable.",
+        means_not="Files without findings may have incomplete judgments or incomparable runs.",
     ),
     findings=findings,
     tables=(FOUND, RUNS),

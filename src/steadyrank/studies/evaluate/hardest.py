@@ -1,4 +1,4 @@
-"""The section of a report about single topics, from the hardest on."""
+"""The section of a report about single topics, the hardest first."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from steadyrank.studies.part import Body, Findings, Part
 from steadyrank.words import counted
 
 MOST_TOPICS = 300
-"""Topics that the table lists; of more, the hardest."""
+"""Most topics that the table lists, the hardest."""
 
 
 def _body(result: None, findings: Findings) -> Body:
-    """Topics from the hardest on; each opens to its runs."""
+    """Return the table of topics, the hardest first; each opens to its runs."""
     scores = findings.material.scores
     measure = scores.measures[0]
     matrix, sign = scores.matrix(measure), -1.0 if scores.lower_is_better(measure) else 1.0
@@ -76,7 +76,7 @@ def _answer(scores: Scores, matrix: np.ndarray, sign: float) -> list[Finding]:
     if dead and sign > 0.0:
         text = (
             f"On {counted(dead, 'topic', form=',')} every run scores 0: "
-            f"{'it separates' if dead == 1 else 'they separate'} nothing."
+            f"{'it does' if dead == 1 else 'they do'} not separate runs."
         )
         said.append(Finding("hardest.dead", text, {"n_topics": dead}))
     return said

@@ -1,4 +1,4 @@
-"""Scores of runs, drawn: means over topics with intervals."""
+"""The figure of `evaluate`: means over topics with intervals."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 def draw_means(
     result: Scores, ax: Axes, *, measure: str | None = None, level: float = 0.95
 ) -> None:
-    """Each run's mean over topics with its interval, the best first.
+    """Draw each run's mean over topics with its interval, the best first.
 
-    Topics vary together for all runs, so that overlapping intervals do not mean equal runs.
+    All runs have the same topics, so that runs with overlapping intervals may differ significantly.
     """
     name = measure or result.measures[0]
     matrix, sign = result.matrix(name), -1.0 if result.lower_is_better(name) else 1.0

@@ -1,4 +1,4 @@
-"""How `evaluate` is shown: means of the runs, or every topic."""
+"""Tables of `evaluate`: means of the runs, or scores by topic."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def scores_text(
     digits: int | None = None,
     **looks: Any,
 ) -> str:
-    """Means, or with `per_topic` every score, and how far ties could move them.
+    """Return means, or with `per_topic` every score, and the effect of ties.
 
     CSV has a line per score or, if `wide`, one per topic.
     """
@@ -41,12 +41,12 @@ def scores_text(
 
 
 def scores_table(scores: Scores, *, per_topic: bool = False, digits: int | None = None) -> Table:
-    """The table of means, or of every topic."""
+    """Return the table of means, or of scores by topic."""
     return make_table(TOPICS if per_topic else MEANS, scores, digits=digits)
 
 
 def ties_sentence(scores: Scores, *, digits: int | None = None) -> str:
-    """How far the order of tied documents could move a mean, where `evaluate` found out."""
+    """Return how the order of tied documents could change a mean, if `evaluate` computed it."""
     spans = [
         (high - low, measure, run, low, high)
         for measure, runs in scores.meta.get("tie_bounds", {}).items()
@@ -58,21 +58,21 @@ def ties_sentence(scores: Scores, *, digits: int | None = None) -> str:
     digits = DIGITS if digits is None else digits
     _, measure, run, low, high = max(spans)
     if round(high - low, digits) == 0:
-        return f"Ties could change no mean by {10.0**-digits:.{digits}f}."
+        return f"Ties change no mean by as much as {10.0**-digits:.{digits}f}."
     return (
-        f"The order of tied documents could change means, most of all {measure} of {run}: "
+        f"The order of tied documents can change means, most {measure} of {run}: "
         f"{low:.{digits}f} to {high:.{digits}f}."
     )
 
 
 def _instances(scores: Scores) -> dict[str, int]:
-    """Runs of each system, where systems stand in the place of runs."""
+    """Return the number of runs of each system, if rows are systems."""
     sizes: dict[str, int] = scores.meta.get("n_instances", {})
     return sizes
 
 
 def _columns(titles: Iterable[str]) -> list[Col]:
-    """Columns by their places: a measure may be named like another column."""
+    """Return columns by place, since a measure may have the name of another column."""
     return [
         Col(str(place), literal(title), "plain", spread=f"{place} sd")
         for place, title in enumerate(titles)
@@ -84,7 +84,7 @@ def _is_lower(scores: Scores, place: int) -> bool:
 
 
 def _mean_rows(scores: Scores) -> list[dict[str, Any]]:
-    """The best first by the first measure; of systems with the spread of their runs."""
+    """Return rows, the best by the first measure first; systems have the spread of their runs."""
     means, sizes = scores.mean().T, _instances(scores)
     first = -means[:, 0] if _is_lower(scores, 0) else means[:, 0]
     order = np.lexsort((np.arange(len(means)), -np.nan_to_num(first, nan=-np.inf)))
@@ -105,7 +105,7 @@ def _mean_rows(scores: Scores) -> list[dict[str, Any]]:
 
 
 def _topics_of_runs(scores: Scores) -> np.ndarray | None:
-    """[run]: topics with a score on some measure; None where that is all of them."""
+    """Return [run], the topics with a score on some measure; None if all topics have one."""
     counts: np.ndarray = (~np.isnan(scores.values)).any(axis=0).sum(axis=1)
     return counts if len(counts) and counts.min() < len(scores.topics) else None
 
@@ -133,7 +133,7 @@ def _means_caption(scores: Scores) -> str:
 
 
 def levels_of(scores: Scores) -> set[Any]:
-    """From which grades on binary measures take documents as relevant, where there are several."""
+    """Return the lowest relevant grades of binary measures, if judgments have several grades."""
     if scores.meta.get("max_grade", 0) < 2:
         return set()
     measures = [measure for measure in map(parse_measure, scores.measures) if is_binary(measure)]
@@ -182,7 +182,7 @@ TOPICS = TableSpec(id="topics", rows=_topic_rows, columns=_topic_columns, captio
 
 
 def fields(scores: Scores) -> dict[str, Any]:
-    """The cube and its means, keyed by measure and run."""
+    """Return the cube and its means by measure and run."""
     means = zip(scores.measures, scores.mean().tolist(), strict=True)
     return {
         **picked(scores, "measures runs topics values"),

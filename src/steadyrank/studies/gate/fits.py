@@ -1,13 +1,12 @@
-"""What the rows of a gate are computed from: the topics of a measure, or of one segment, fitted.
+"""The mean differences of a gate and their limits, per measure and segment.
 
-Four ways lead from scores to limits: paired differences with Student's law corrected for skewness;
-the same with one more topic that broke; the mixed model where a side has several runs; and bets,
-whose limits hold at every look.
+There are four kinds of limits: of paired differences with Student's law corrected for skewness; of
+these with one more topic that broke; of the mixed model if a side has several runs; and of bets,
+which hold at every look.
 
-A rebuild needs none: the topics are the same in all builds, and the mean of a further one lies
-within m ± t s sqrt(1 + 1/K) of the mean m and the standard deviation s of K builds' means with
-probability 1 - alpha, if these are close to normal (a prediction interval of K - 1 degrees of
-freedom).
+A rebuild has a prediction interval: all builds have the same topics, and the mean of a further
+build is within m ± t s sqrt(1 + 1/K) of the mean m and the standard deviation s of K builds' means
+with probability 1 - alpha, if these are close to normal (K - 1 degrees of freedom).
 """
 
 from __future__ import annotations
@@ -36,16 +35,15 @@ if TYPE_CHECKING:
     from steadyrank.studies.gate.inputs import Pair
 
 MOST_LOSSES = 10
-"""Topics that are named per row."""
-
+"""Number of topics that a row names."""
 
 FAR_OUT = 5.0
-"""Standard deviations of the others beyond which a topic is named."""
+"""A topic is an outlier beyond this many standard deviations of the others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Part:
-    """What one row is computed from: the topics of a measure, or of one of its segments."""
+    """The data of one row: the topics of a measure, or of one of its segments."""
 
     measure: str
     margin: float
@@ -56,22 +54,22 @@ class Part:
     runs: tuple[np.ndarray, np.ndarray]
     """[run, topic] of the baseline and of the candidate."""
     places: np.ndarray
-    """[topic of the whole]: whether it is one of these."""
+    """[topic of the gate]: whether it belongs to this part."""
     lowest: np.ndarray | None
     highest: np.ndarray | None
     clusters: np.ndarray | None
     weights: np.ndarray | None
     reach: float
-    """From the lowest score of the measure (0, or below) to the highest at hand."""
+    """Range from the lowest possible score (0, or below) to the highest in the data."""
     guards_breakage: bool
     order: np.ndarray | None
-    """In which the topics are taken where limits must hold at every look."""
+    """Order of the topics if limits must hold at every look."""
     alpha: float
     lower_is_better: bool
     """Whether all scores here have the other sign than in the files."""
 
     def fit(self, differences: np.ndarray) -> Fit:
-        """The mean of these differences, as the topics are clustered and weighted."""
+        """Return the mean of the differences and its limits."""
         if max(map(len, self.runs)) > 1:
             return self._mixed()
         observed = mean_difference(
@@ -92,21 +90,21 @@ class Part:
         guarded = mean_difference(
             np.append(differences, -self.reach), clusters=clusters, weights=weights
         )
-        # The added topic is the tail that the correction for skewness would guess at.
+        # The added topic is the tail for which the correction for skewness allows.
         return Fit(observed=observed, guarded=replace(guarded, skewness=observed.skewness))
 
     @property
     def moves(self) -> bool:
-        """Whether grades of unjudged documents change any difference."""
+        """Whether the grades of unjudged documents change any difference."""
         if self.lowest is None or self.highest is None:
             return False
         return not np.array_equal(self.lowest, self.highest, equal_nan=True)
 
     def at(self, share: float) -> np.ndarray:
-        """Differences at this share between the lowest (0) and the highest (1) completion.
+        """Return the differences between the lowest (share 0) and the highest (1) completion.
 
-        Between the ends, so many of the topics that lie highest are at their highest, and the
-        others at their lowest: for a given sum, differences cannot be further apart.
+        A share of the topics, those with the highest differences, are at their highest, and the
+        others at their lowest, which maximises the variance for a given sum.
         """
         assert self.lowest is not None
         assert self.highest is not None
@@ -117,12 +115,11 @@ class Part:
         return found
 
     def mean_at(self, share: float) -> float:
-        """The mean of these."""
-        found = mean_difference(self.at(share), clusters=self.clusters, weights=self.weights)
-        return found.mean
+        """Return the mean of these differences."""
+        return mean_difference(self.at(share), clusters=self.clusters, weights=self.weights).mean
 
     def _mixed(self) -> Fit:
-        """Of systems that vary: topics and runs are both random."""
+        """Return the fit for systems of several runs: topics and runs are random."""
         observed = mixed_difference(self.runs, self.reach)
         if not self.guards_breakage or observed.flag == TOO_FEW:
             return Fit(observed=observed, guarded=observed)
@@ -133,23 +130,23 @@ class Part:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fit:
-    """The mean difference, and what the lower limit comes from."""
+    """The mean difference, and the one of the lower limit."""
 
     observed: MeanDifference
     guarded: MeanDifference
-    """With one more topic at the lowest possible difference, where breakage is guarded against."""
+    """With one more topic at the lowest possible difference if breakage is guarded against."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MixedDifference(MeanDifference):
-    """The mixed model's: Student's limits with its degrees of freedom, as `instances` has them."""
+    """A difference by the mixed model, with Student's limits as in `instances`."""
 
     def _against(self, sign: float) -> np.ndarray:
         return np.zeros(())
 
 
 def mixed_difference(runs: tuple[np.ndarray, ...], reach: float) -> MeanDifference:
-    """Second - first [run, topic]; topics and runs are both random."""
+    """Return second - first [run, topic] with random topics and runs."""
     there = [(~np.isnan(side)).any(axis=0) for side in runs]
     shared = there[0] & there[1]
     if shared.sum() < 2:
@@ -187,7 +184,7 @@ def make_parts(
     order: np.ndarray | None,
     alpha: float,
 ) -> list[Part]:
-    """All measures, then all measures of all segments; `order` has the place of each topic."""
+    """Return all measures, then all measures of all segments; `order` has each topic's place."""
     scores = pair.scores
     chosen: dict[str | None, np.ndarray] = {None: np.ones(len(scores.topics), bool)}
     if by is not None:
@@ -225,7 +222,7 @@ def make_parts(
 
 
 def pvalues_of(parts: Sequence[Part], fits: Sequence[Fit]) -> tuple[np.ndarray, np.ndarray]:
-    """Of not being worse by the margin, and of being worse; corrected as the verdicts need it."""
+    """Return corrected p-values of not being worse by the margin, and of being worse."""
     not_worse, is_segment = _not_worse(parts, fits)
     not_worse[is_segment] = adjust(not_worse[is_segment], "holm")
     worse = adjust([fit.observed.pvalue_below(0.0) for fit in fits], "holm")
@@ -233,8 +230,11 @@ def pvalues_of(parts: Sequence[Part], fits: Sequence[Fit]) -> tuple[np.ndarray, 
 
 
 def lower_levels(parts: Sequence[Part], fits: Sequence[Fit], alpha: float) -> list[float]:
-    """The level of each lower limit: of a segment that at which the step decides that it passes, so
-    that a limit beyond the margin and a pass never stand in one row."""
+    """Return the level of each lower limit.
+
+    For a segment it is the level of the step that decides whether it passes, so that no row that
+    passes has a limit beyond the margin.
+    """
     not_worse, is_segment = _not_worse(parts, fits)
     levels = np.full(len(parts), alpha)
     levels[is_segment] = step_levels(not_worse[is_segment], "holm", alpha)
@@ -242,7 +242,7 @@ def lower_levels(parts: Sequence[Part], fits: Sequence[Fit], alpha: float) -> li
 
 
 def _not_worse(parts: Sequence[Part], fits: Sequence[Fit]) -> tuple[np.ndarray, np.ndarray]:
-    """p-values of not being worse by the margin, and which are of segments."""
+    """Return p-values of not being worse by the margin, and which rows are segments."""
     pvalues = [
         fit.guarded.pvalue_above(-part.margin) for part, fit in zip(parts, fits, strict=True)
     ]
@@ -250,10 +250,10 @@ def _not_worse(parts: Sequence[Part], fits: Sequence[Fit]) -> tuple[np.ndarray, 
 
 
 def verdicts_of(parts: Sequence[Part], fits: Sequence[Fit], alpha: float) -> list[Verdict]:
-    """Pass, fail or cannot tell; never both, as passing puts the difference above -margin."""
+    """Return pass, fail or cannot tell for each part."""
     verdicts: list[Verdict] = []
     for part, fit, not_worse, worse in zip(parts, fits, *pvalues_of(parts, fits), strict=True):
-        # Where no topic has changed, a margin of 0 lets the candidate pass.
+        # If no topic has changed, the candidate passes with a margin of 0.
         if not_worse < alpha or fit.guarded.flag == NO_DIFFERENCE:
             verdicts.append("pass")
         elif worse < alpha and fit.observed.mean < -part.margin:
@@ -264,19 +264,17 @@ def verdicts_of(parts: Sequence[Part], fits: Sequence[Fit], alpha: float) -> lis
 
 
 def means_of(part: Part) -> tuple[float, float]:
-    """Of both runs, over the topics that both have."""
+    """Return the means of both runs over the topics that both have."""
     both = ~np.isnan(part.scores).any(axis=0)
-    if not both.any():
-        return math.nan, math.nan
     weights = None if part.weights is None else part.weights[both]
-    if weights is not None and not weights.any():
+    if not (both.any() if weights is None else weights.any()):
         return math.nan, math.nan
     first, second = np.average(part.scores[:, both], axis=1, weights=weights).tolist()
     return first, second
 
 
 def losses_of(part: Part) -> tuple[TopicLoss, ...]:
-    """The topics that lost most, the worst first."""
+    """Return the topics that lost most, the worst first."""
     change = part.scores[1] - part.scores[0]
     lost = np.flatnonzero(change < 0.0)
     worst = lost[np.argsort(change[lost], kind="stable")][:MOST_LOSSES]
@@ -286,8 +284,10 @@ def losses_of(part: Part) -> tuple[TopicLoss, ...]:
 
 
 def outlier_of(part: Part) -> TopicLoss | None:
-    """The topic that lost most, if its loss is beyond the margin, more than FAR_OUT standard
-    deviations of the other differences from their mean, and twice as large as any of them.
+    """Return the topic that lost most if it is an outlier.
+
+    Its loss must exceed the margin, FAR_OUT standard deviations of the other differences from their
+    mean, and twice the largest of them.
     """
     change = part.scores[1] - part.scores[0]
     change = change[~np.isnan(change)]
@@ -302,11 +302,11 @@ def outlier_of(part: Part) -> TopicLoss | None:
 
 
 def rebuilt_rows(parts: Sequence[Part], alpha: float) -> list[GateRow]:
-    """A row per measure and segment; each at its share of alpha, by Bonferroni."""
-    return [_row(part, alpha / len(parts), len(parts)) for part in parts]
+    """Return one row per measure and segment, corrected by Bonferroni's method."""
+    return [_rebuilt_row(part, alpha / len(parts), len(parts)) for part in parts]
 
 
-def _row(part: Part, level: float, n_rows: int) -> GateRow:
+def _rebuilt_row(part: Part, level: float, n_rows: int) -> GateRow:
     both = ~np.isnan(np.concatenate(part.runs)).any(axis=0)
     if not both.any():
         raise InputError(
@@ -315,7 +315,7 @@ def _row(part: Part, level: float, n_rows: int) -> GateRow:
     builds, (new,) = (side[:, both].mean(axis=1) for side in part.runs)
     n, mean = len(builds), float(builds.mean())
     error = float(builds.std(ddof=1)) * math.sqrt(1.0 + 1.0 / n)
-    if np.ptp(builds) <= CONSTANT:  # rounding alone
+    if np.ptp(builds) <= CONSTANT:  # a rounding error
         error = 0.0
     difference = float(new) - mean
     tolerance = error * float(stdtrit(n - 1, 1.0 - 0.5 * level))

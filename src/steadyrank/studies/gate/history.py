@@ -1,10 +1,10 @@
-"""The gates of a project over time: a folder that remembers them.
+"""The history of a project's gates, kept in a folder.
 
-It keeps the scores of the first baseline and one line per gate: each candidate is compared with its
-own baseline, which is the gate, and with the first one, which adds up what is lost in steps too
-small to show. That is a test per night. The k-th has the level alpha 6 / (pi² k²), over the number
-of measures: these sum to alpha, so that an alarm errs with probability alpha over all nights
-together, however many there are.
+The folder has the scores of the first baseline and one line per gate. Each candidate is compared
+with its baseline, which is the gate, and with the first baseline, which detects losses in many
+small steps. The k-th of these tests has the level alpha 6 / (pi² k²), divided by the number of
+measures. The levels sum to alpha, so that a false alarm has probability alpha over any number of
+gates.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ from steadyrank.studies.gate.inputs import Pair
 from steadyrank.studies.gate.result import EXIT_CODES, GateHistory, GateResult
 
 LINES, FIRST, LOCK = "history.jsonl", "first.parquet", ".lock"
-"""Names of the files in the folder: a line per gate, the scores of the first baseline."""
+"""Files in the folder: one line per gate, and the scores of the first baseline."""
 
 
 def spent_level(alpha: float, night: int) -> float:
-    """The level of the test of one night, the first being 1; all of them sum to alpha.
+    """Return the level of the test of one night, from 1 on; all levels sum to alpha.
 
     >>> round(spent_level(0.05, 1), 4), round(sum(spent_level(0.05, k) for k in range(1, 9999)), 4)
     (0.0304, 0.05)
@@ -49,7 +49,7 @@ def spent_level(alpha: float, night: int) -> float:
 
 
 def read_history(folder: PathLike) -> GateHistory:
-    """The gates that a folder keeps."""
+    """Return the gates that a folder keeps."""
     gates = _read_lines(Path(folder) / LINES)
     if not gates:
         raise InputError(f"{folder}: no gates are recorded here: name the folder of a history")
@@ -58,10 +58,9 @@ def read_history(folder: PathLike) -> GateHistory:
 
 @contextlib.contextmanager
 def recorded(folder: PathLike, pair: Pair, result: GateResult) -> Iterator[GateHistory]:
-    """The history with this gate, which is kept once the block has ended without an error.
+    """Yield the history with this gate, which is kept if the block ends without an error.
 
-    Other gates of the folder wait until then: those that end together must not lose each other's
-    lines.
+    Other gates of the folder wait until then, so that no line is lost.
     """
     place = Path(folder)
     try:
@@ -71,7 +70,12 @@ def recorded(folder: PathLike, pair: Pair, result: GateResult) -> Iterator[GateH
     with locked(place / LOCK):
         gates = _read_lines(place / LINES)
         is_new = not gates or not (place / FIRST).exists()
-        first = _first_baseline(pair) if is_new else scores_in_order(read_scores(place / FIRST))
+        if is_new:
+            meta = {"judgments": _judgments(pair.scores)}
+            meta |= {"judges": list(pair.judges)} if pair.judges else {}
+            first = replace(pair.sides[0], run_info={}, meta=meta)
+        else:
+            first = scores_in_order(read_scores(place / FIRST))
         _check_first(first, pair, place)
         level = spent_level(result.alpha, len(gates) + 1)
         gates.append(_line(first, pair, result, level))
@@ -81,24 +85,16 @@ def recorded(folder: PathLike, pair: Pair, result: GateResult) -> Iterator[GateH
         write_whole(place / LINES, "".join(map(to_json, gates)))
 
 
-def _first_baseline(pair: Pair) -> Scores:
-    """All runs of the baseline."""
-    meta: dict[str, Any] = {"judgments": _judgments(pair.scores)}
-    meta |= {"judges": list(pair.judges)} if pair.judges else {}
-    return replace(pair.sides[0], run_info={}, meta=meta)
-
-
-def _judgments(scores: Scores) -> str | None:
-    """SHA-256 of the candidate's judgments; None where they were no file."""
+def _judgments(scores: Scores) -> Any:
+    """Return the SHA-256 of the candidate's judgments; None if they were not a file."""
     meta = scores.meta["candidate"]
-    digest = meta["sha256"].get(meta.get("qrels"))
-    return None if digest is None else str(digest)
+    return meta["sha256"].get(meta.get("qrels"))
 
 
 def _check_first(first: Scores, pair: Pair, folder: Path) -> None:
     before, now = first.meta.get("judgments"), _judgments(pair.scores)
     changed = before is not None and now is not None and before != now
-    # Of other judges, a level would be taken for a drift.
+    # The level of other judges would be mistaken for a drift.
     by_others = tuple(first.meta.get("judges", pair.judges)) != pair.judges
     if changed or by_others or first.topics != pair.scores.topics:
         what = "judgments" if changed else "judges" if by_others else "topics"
@@ -109,8 +105,9 @@ def _check_first(first: Scores, pair: Pair, folder: Path) -> None:
 
 
 def _line(first: Scores, pair: Pair, result: GateResult, level: float) -> dict[str, Any]:
+    now = source_date() or datetime.now(UTC)  # reproducible builds set the time
     return {
-        "date": _now(),
+        "date": now.isoformat(timespec="seconds"),
         **picked(result, "baseline candidate"),
         "sha256": _digest(pair.scores),
         **picked(result, "verdict alpha"),
@@ -126,9 +123,9 @@ def _line(first: Scores, pair: Pair, result: GateResult, level: float) -> dict[s
 
 
 def _total(first: Scores, pair: Pair, measure: str, level: float) -> dict[str, Any]:
-    """The difference from the first baseline; None for a measure that it was not evaluated by.
+    """Return the difference from the first baseline; None for a measure that the latter lacks.
 
-    Where one of the two has several runs, these vary as well as the topics.
+    If one of the two has several runs, runs are random in addition to topics.
     """
     if measure not in first.measures:
         return {"total": None, "total_interval": None}
@@ -149,17 +146,12 @@ def _total(first: Scores, pair: Pair, measure: str, level: float) -> dict[str, A
 
 
 def _digest(scores: Scores) -> str:
-    """SHA-256 of the candidate's file, or of its scores where it was none."""
+    """Return the SHA-256 of the candidate's file, or of its scores."""
     meta = scores.meta["candidate"]
     name = meta.get("files", {}).get("candidate")
     if name in meta["sha256"]:
         return str(meta["sha256"][name])
     return hashlib.sha256(np.ascontiguousarray(scores.values[:, 1]).tobytes()).hexdigest()
-
-
-def _now() -> str:
-    """The time in UTC, or the one that reproducible builds set."""
-    return (source_date() or datetime.now(UTC)).isoformat(timespec="seconds")
 
 
 def _read_lines(path: Path) -> list[dict[str, Any]]:
@@ -181,7 +173,7 @@ def _read_lines(path: Path) -> list[dict[str, Any]]:
 
 
 def _check_line(gate: dict[str, Any]) -> None:
-    """Raise whatever Python raises where a line is not as `_line` writes it."""
+    """Raise an error of Python if a line is not as `_line` writes it."""
     datetime.fromisoformat(gate["date"])
     EXIT_CODES[gate["verdict"]]
     _check([gate["baseline"], gate["candidate"], gate["sha256"]], str)

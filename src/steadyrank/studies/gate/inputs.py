@@ -1,4 +1,4 @@
-"""Baseline and candidate on the same topics: from runs, or from scores of any known form."""
+"""Read baseline and candidate, from runs or scores, on the same topics."""
 
 from __future__ import annotations
 
@@ -37,32 +37,32 @@ from steadyrank.studies.gate.unjudged import MeasureHoles, find_holes
 from steadyrank.words import counted, some
 
 DEFAULT = "nDCG@10"
-"""The measure where none is named, unless scores lack it and have one alone."""
+"""Default measure, unless the scores have only one other measure."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Pair:
-    """The scores of both, baseline first, and how far unjudged documents could move them."""
+    """The scores of baseline and candidate, and the effect of unjudged documents."""
 
     scores: Scores
-    """Of systems that vary, the means over their runs."""
+    """Both, baseline first; means over the runs of a system that varies."""
     sides: tuple[Scores, Scores]
-    """All runs of either, on the same topics."""
+    """All runs of both, on the same topics."""
     holes: Mapping[str, MeasureHoles] = field(default_factory=dict)
-    """By measure, where both rankings are at hand."""
+    """Unjudged documents by measure, if both rankings are available."""
     reversed_topics: frozenset[str] = frozenset()
-    """Where the candidate has the documents of the baseline from last to first."""
+    """Topics on which the candidate ranks the baseline's documents in reverse."""
     is_ranking_lost: bool = False
-    """Whether one of the two came as scores, and its ranking is not at hand."""
+    """Whether one of the two was given as scores and its ranking is not available."""
 
     @property
     def n_runs(self) -> tuple[int, int]:
-        """Of the baseline and of the candidate."""
+        """Number of runs of the baseline and of the candidate."""
         return len(self.sides[0].runs), len(self.sides[1].runs)
 
     @property
     def judges(self) -> tuple[str, ...]:
-        """Who graded both, where it is known."""
+        """Judges who graded both, if known."""
         return tuple(self.sides[1].meta.get("judges", ()))
 
     @property
@@ -73,7 +73,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Side:
-    """What one of the two was given as: scores, or runs that judgments turn into scores."""
+    """Scores of baseline or candidate, or runs that are to be evaluated."""
 
     name: str
     scores: Scores | None = None
@@ -81,7 +81,7 @@ class _Side:
 
     @property
     def file(self) -> PathLike | None:
-        """Of a single run, where it is known."""
+        """File of a single run, if known."""
         if len(self.runs) == 1:
             return self.runs[0].source
         return None if self.scores is None else dict(runs_with_files(self.scores)).get(self.name)
@@ -95,20 +95,22 @@ def read_pair(
     measures: Sequence[str] | None,
     topic_info: PathLike | None,
     cluster_from: str | None,
-    missing: Missing,
-    no_relevant: str,
-    ties: str,
+    settings: Mapping[str, Any],
     jobs: int | None,
     reading: ReadingOptions,
 ) -> Pair:
-    """Both on the same topics, or an error that says why they cannot be compared."""
+    """Return both on the same topics; `settings` are `missing`, `no_relevant` and `ties`."""
     if (battles := _battles_in(qrels)) is not None:
         return _pair_of_battles(battles, str(baseline), str(candidate), topic_info, cluster_from)
     if _is_same(baseline, candidate):
         raise InputError("the candidate and the baseline are the same run: name another")
-    if _is_among(candidate, baseline):
+    if isinstance(baseline, (str, os.PathLike)) and Path(baseline).is_dir():
+        builds: Any = find_files(baseline)
+    else:
+        builds = baseline if isinstance(baseline, (list, tuple)) else ()
+    if any(_is_same(run, candidate) for run in builds):
         raise InputError("the candidate is one of the runs of the baseline: take it out of these")
-    chosen = reading.pop("names", None)  # of both, where each is read by itself
+    chosen = reading.pop("names", None)  # names of both, which are read one by one
     given = [_side(source, reading, qrels is not None) for source in (baseline, candidate)]
     given = _averaged(given)
     if any(side.runs for side in given) and qrels is None:
@@ -117,23 +119,32 @@ def read_pair(
     if measures is None:
         measures = [DEFAULT if judged is not None else _only_measure(given)]
     if judged is not None:
-        settings: Any = {"missing": missing, "no_relevant": no_relevant, "ties": ties}
         given = _evaluated(given, judged, measures, jobs=jobs, **settings)
     names = _names(given, {} if chosen is None else read_names(chosen))
     first, second = (
         _of_side(side, role, measures, name)
         for side, role, name in zip(given, ROLES, names, strict=True)
     )
-    # With missing="error", a topic that only one has is refused below, whatever the scores say.
+    missing = settings["missing"]
+    # With missing="error", a topic that only one has is an error below in any case.
     alike = [key for key in SETTINGS if key != "missing" or missing != "error"]
     check_alike(first, second, [f"the {role}" for role in ROLES], alike)
     first, second = _on_same_topics(first, second, missing)
     scores = _side_by_side(first, second, names)
     scores = describe_topics(scores, topic_info=topic_info, cluster_from=cluster_from)
     pair = Pair(scores=scores, sides=(first, second))
-    if judged is None or pair.varies or ties != "trec_eval" or no_relevant != "zero":
+    is_plain = settings["ties"] == "trec_eval" and settings["no_relevant"] == "zero"
+    if judged is None or pair.varies or not is_plain:
         return pair
-    return _with_holes(pair, given, judged, reading)
+    old, new = (
+        side.runs[0] if side.runs else _kept_ranking(side.scores, reading) for side in given
+    )
+    if old is None or new is None:
+        return replace(pair, is_ranking_lost=True)
+    if scores.topics != judged.topics:  # a kept baseline may have others
+        return pair
+    holes = find_holes((old, new), judged, scores)
+    return replace(pair, holes=holes, reversed_topics=frozenset(_reversed(old, new)))
 
 
 def _battles_in(qrels: Any) -> Battles | None:
@@ -159,22 +170,6 @@ def _pair_of_battles(
     return Pair(scores=scores, sides=(scores.select(runs=baseline), scores.select(runs=candidate)))
 
 
-def _with_holes(pair: Pair, given: Sequence[_Side], judged: Qrels, reading: ReadingOptions) -> Pair:
-    """The pair with what unjudged documents could do, where both rankings are at hand."""
-    first, second = (
-        side.runs[0] if side.runs else _kept_ranking(side.scores, reading) for side in given
-    )
-    if first is None or second is None:
-        return replace(pair, is_ranking_lost=True)
-    if pair.scores.topics != judged.topics:  # a kept baseline has others
-        return pair
-    return replace(
-        pair,
-        holes=find_holes((first, second), judged, pair.scores),
-        reversed_topics=frozenset(_reversed(first, second)),
-    )
-
-
 def _reversed(first: Run, second: Run) -> Iterator[str]:
     places = {topic: place for place, topic in enumerate(first.topics)}
     for i, topic in enumerate(second.topics):
@@ -186,7 +181,7 @@ def _reversed(first: Run, second: Run) -> Iterator[str]:
 
 
 def _kept_ranking(scores: Scores | None, reading: ReadingOptions) -> Run | None:
-    """The run that scores were computed from, if its file is still there and the same."""
+    """Return the run that scores were computed from if its file has not changed."""
     meta = {} if scores is None else scores.meta
     name = meta.get("files", {}).get(scores.runs[0] if scores is not None else "")
     kept = meta.get("sha256", {}).get(name)
@@ -197,24 +192,15 @@ def _kept_ranking(scores: Scores | None, reading: ReadingOptions) -> Run | None:
 
 
 def _is_same(baseline: Any, candidate: Any) -> bool:
-    if isinstance(baseline, (str, os.PathLike)) and isinstance(candidate, (str, os.PathLike)):
-        return os.path.realpath(_file(baseline)) == os.path.realpath(_file(candidate))
-    return baseline is candidate
-
-
-def _file(source: PathLike) -> PathLike:
-    return split_name(source)[1] if isinstance(source, str) else source
-
-
-def _is_among(candidate: Any, baseline: Any) -> bool:
-    """Whether the candidate is one of several runs that the baseline is given as."""
-    if isinstance(baseline, (str, os.PathLike)) and Path(baseline).is_dir():
-        baseline = find_files(baseline)
-    return isinstance(baseline, (list, tuple)) and any(_is_same(run, candidate) for run in baseline)
+    both = baseline, candidate
+    if not all(isinstance(side, (str, os.PathLike)) for side in both):
+        return baseline is candidate
+    files = (split_name(side)[1] if isinstance(side, str) else side for side in both)
+    return len({os.path.realpath(file) for file in files}) == 1
 
 
 def _side(source: Any, reading: ReadingOptions, has_qrels: bool) -> _Side:
-    """Scores or runs; several of a folder or a list are those of one system."""
+    """Return scores or runs; several files of a folder or a list are runs of one system."""
     if isinstance(source, Scores):
         return _Side(name=_system_name(source), scores=source)
     is_path = isinstance(source, (str, os.PathLike))
@@ -242,7 +228,7 @@ def _system_name(scores: Scores) -> str:
 
 
 def _averaged(given: list[_Side]) -> list[_Side]:
-    """The sides with means over judges, which both must have: a level is no difference."""
+    """Return the sides with means over the judges that graded both."""
     held = {role: side.scores for role, side in zip(ROLES, given, strict=True)}
     known = {role: own for role, own in held.items() if own is not None}
     means = dict(zip(known, averaged_together(**known), strict=True))
@@ -254,7 +240,7 @@ def _of_files(files: Sequence[Path]) -> Scores:
     for path in files:
         scores = read_scores(path)
         if "judge" in facets_of(scores):
-            # Averaged one by one, builds would differ by their judges.
+            # If they were averaged file by file, builds would differ by their judges.
             raise InputError(f"{path}: graded by judges: give one table of all builds instead")
         scores = averaged_facets(scores)
         if len(scores.runs) != 1:
@@ -263,13 +249,8 @@ def _of_files(files: Sequence[Path]) -> Scores:
     return join_scores(*parts).with_run_info(system=["system"] * len(files))
 
 
-def _mean_run(scores: Scores, name: str) -> Scores:
-    means = mean_of_present(np.moveaxis(scores.values, 1, -1))
-    return replace(scores, runs=(name,), values=means[:, None], run_info={})
-
-
 def _only_measure(given: Sequence[_Side]) -> str:
-    """The measure of scores where none is named: the usual one, or the only one."""
+    """Return the default measure of scores: nDCG@10, or the only one."""
     known = [side.scores.measures for side in given if side.scores is not None]
     common = [name for name in known[0] if name in known[-1]]
     if DEFAULT in common or len(common) == 1:
@@ -282,8 +263,8 @@ def _only_measure(given: Sequence[_Side]) -> str:
 def _evaluated(
     given: Sequence[_Side], judged: Qrels, measures: Sequence[str], **settings: Any
 ) -> list[_Side]:
-    """The sides with the scores of their runs, all evaluated alike."""
-    # Both may have the same tags; what they are to each other names them.
+    """Return the sides with the scores of their runs."""
+    # Both may have the same tags, so they are named by their roles.
     named = {
         role: [
             replace(run, name=role if len(side.runs) == 1 else f"{role} {place}")
@@ -291,11 +272,10 @@ def _evaluated(
         ]
         for role, side in zip(ROLES, given, strict=True)
     }
-    for run in (run for runs in named.values() for run in runs):
+    every = [run for runs in named.values() for run in runs]
+    for run in every:
         _check_documents(run, judged)
-    scores = evaluate(
-        [run for runs in named.values() for run in runs], judged, measures, **settings
-    )
+    scores = evaluate(every, judged, measures, **settings)
     sides = []
     for side, runs in zip(given, named.values(), strict=True):
         own = scores.select(runs=[run.name for run in runs]) if runs else None
@@ -306,7 +286,7 @@ def _evaluated(
 
 
 def _check_documents(run: Run, qrels: Qrels) -> None:
-    """Refuse a run of another collection: its scores would be 0, and the verdict certain."""
+    """Raise an error for a run of another collection, whose scores would all be 0."""
     common = set(run.topics) & qrels.position.keys()
     if not common:
         raise InputError(
@@ -321,7 +301,7 @@ def _check_documents(run: Run, qrels: Qrels) -> None:
 
 
 def _names(given: Sequence[_Side], chosen: Mapping[str, str]) -> list[str]:
-    """What the runs are called; by their roles as well where that is the same."""
+    """Return the names of the runs, with their roles if they are equal."""
     known = [(side.name, side.file) for side in given]
     shown = zip(chosen_names(chosen, known), known, strict=True)
     names = [name or own for name, (own, _) in shown]
@@ -331,7 +311,7 @@ def _names(given: Sequence[_Side], chosen: Mapping[str, str]) -> list[str]:
 
 
 def _of_side(side: _Side, role: str, measures: Sequence[str], name: str) -> Scores:
-    """The chosen measures of a run, or of the runs of one system."""
+    """Return the chosen measures of a run, or of the runs of one system."""
     assert side.scores is not None
     scores = side.scores
     systems = set(scores.run_info.get("system", scores.runs))
@@ -340,14 +320,14 @@ def _of_side(side: _Side, role: str, measures: Sequence[str], name: str) -> Scor
             f"the scores of the {role} hold {counted(len(scores.runs), 'run')}: give the "
             "scores of one run, or of the runs of one system"
         )
-    # Labels of other tools are taken as they are.
+    # Labels of other tools are kept.
     wanted = [m if m in scores.measures else str(parse_measures(m)[0]) for m in measures]
     chosen = scores.select(measures=wanted)
     return scores_in_order(chosen if len(chosen.runs) > 1 else replace(chosen, runs=(name,)))
 
 
 def _on_same_topics(baseline: Scores, candidate: Scores, missing: Missing) -> tuple[Scores, Scores]:
-    """Both on the topics of either; what one lacks is 0, left out, or refused."""
+    """Return both on the topics of either; missing scores are 0, left out, or an error."""
     if baseline.topics != candidate.topics:
         every = tuple(dict.fromkeys((*baseline.topics, *candidate.topics)))
         baseline, candidate = _spread(baseline, every), _spread(candidate, every)
@@ -359,12 +339,12 @@ def _on_same_topics(baseline: Scores, candidate: Scores, missing: Missing) -> tu
 
 
 def _leaves_out(scores: Scores) -> bool:
-    """Whether topics without relevant documents were left out on purpose."""
+    """Whether topics without relevant documents were left out by request."""
     return bool(scores.meta.get("settings", {}).get("no_relevant") == "skip")
 
 
 def _spread(scores: Scores, topics: tuple[str, ...]) -> Scores:
-    """The scores on more topics, without a value there."""
+    """Return the scores with further topics, without values."""
     empty = np.full((*scores.values.shape[:2], len(topics)), np.nan)
     more = Scores(
         measures=scores.measures,
@@ -392,13 +372,13 @@ def _check_complete(baseline: Scores, candidate: Scores) -> None:
 
 
 def _side_by_side(baseline: Scores, candidate: Scores, names: Sequence[str]) -> Scores:
-    """One cube of both, the means of systems that vary."""
-    means = [_mean_run(side, name) for side, name in zip((baseline, candidate), names, strict=True)]
+    """Return one cube of both, with means over the runs of a system that varies."""
+    means = [mean_of_present(np.moveaxis(side.values, 1, -1)) for side in (baseline, candidate)]
     return Scores(
         measures=candidate.measures,
         runs=tuple(names),
         topics=candidate.topics,
-        values=np.concatenate([side.values for side in means], axis=1),
+        values=np.stack(means, axis=1),
         topic_info={**baseline.topic_info, **candidate.topic_info},
         meta=dict(zip(ROLES, map(with_hashes, (baseline.meta, candidate.meta)), strict=True)),
         directions=candidate.directions,

@@ -1,4 +1,4 @@
-"""Gates, drawn: differences against their margins, and how steps add up over time."""
+"""Figures of `gate`: differences with their margins, and totals over time."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ COLOURS = {
 
 
 def draw_gate(result: GateResult, ax: Axes) -> None:
-    """The difference of each measure and segment with its limits, and a tick at its margin."""
+    """Draw the difference of each measure and segment with its limits and a tick at its margin."""
     rows = (*result.measures, *result.segments)
     for place, row in enumerate(rows):
         colour = COLOURS[row.verdict]
@@ -40,12 +40,12 @@ def draw_gate(result: GateResult, ax: Axes) -> None:
     ax.axvline(0.0, color=QUIET, linewidth=0.8)
     name_rows(ax, [f"{row.name}: {row.verdict}" for row in rows])
     limits = "candidate − baseline, with one-sided limits;\nbars: −margin"
-    builds = "candidate − mean of the builds; bars: where a further build would lie"
+    builds = "candidate − mean of the builds; bars: prediction interval of a further build"
     label(ax, x=builds if result.is_rebuild else limits)
 
 
 def draw_history(result: GateHistory, ax: Axes) -> None:
-    """The difference from the first baseline after each gate, a panel per measure."""
+    """Draw the difference from the first baseline after each gate, one panel per measure."""
     rows = [row for gate in result.gates for row in gate["measures"]]
     measures = list(dict.fromkeys(row["measure"] for row in rows))
     made = panels(ax, len(measures), across=1) if len(measures) > 1 else [ax]

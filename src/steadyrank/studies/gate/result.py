@@ -1,6 +1,4 @@
-"""What a gate says: one verdict, the difference on each measure and segment behind it, and the
-gates of a project over time.
-"""
+"""The results of `gate`: a verdict, its rows, and the history of a project's gates."""
 
 from __future__ import annotations
 
@@ -21,7 +19,7 @@ Unjudged = Literal["auto", "bounded", "not-relevant"]
 ROLES = ("baseline", "candidate")
 
 EXIT_CODES = {"pass": 0, "fail": 3, "cannot tell": 4, "holes": 4}
-"""What `steadyrank gate` exits with."""
+"""Exit codes of `steadyrank gate`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,57 +28,57 @@ class GateRow:
 
     measure: str
     margin: float
-    """The loss of the candidate that is still acceptable."""
+    """Acceptable loss of the candidate."""
     segment: str | None = None
     n_topics: int
     n_clusters: int
     effective_topics: float
-    """(sum of weights)² / sum of squared weights: as many topics of equal weight."""
+    """(sum of weights)² / sum of squared weights: equivalent number of topics of equal weight."""
     design_effect: float
     baseline: float
-    """Mean of the baseline, weighted where topics have weights."""
+    """Mean of the baseline, weighted if topics have weights."""
     candidate: float
     difference: float
-    """Candidate less baseline."""
+    """Candidate minus baseline."""
     lower_is_better: bool = False
     interval: Interval
-    """Two one-sided limits: of level alpha for a measure, of alpha over their number for
-    segments. Of a rebuild, where a further build would lie."""
+    """Two one-sided limits: at level alpha for a measure, at alpha over their number for segments.
+    For a rebuild, the prediction interval of a further build."""
     pvalue_pass: float
-    """Of the hypothesis that the candidate is worse by the margin; adjusted among segments."""
+    """p-value for the hypothesis of being worse by the margin; adjusted for segments."""
     pvalue_fail: float
-    """Of the hypothesis that the candidate is not worse; adjusted among all rows."""
+    """p-value for the hypothesis of not being worse; adjusted for all rows."""
     verdict: Verdict
     topics_needed: int | None = None
-    """Where the verdict is open: topics with which it would be settled with a power of 80%."""
+    """Number of topics that would settle an open verdict with power 80%."""
     lowest: float | None = None
+    """Lowest difference over all grades of unjudged documents; None if unknown."""
     highest: float | None = None
-    """Of the difference, over all grades of unjudged documents; None where not known."""
     bounds: Literal["exact", "outer"] | None = None
-    """Whether completions attain these, or only none lies beyond them."""
+    """"exact" if some grades attain the lowest and highest difference, else "outer"."""
     n_unjudged: int | None = None
-    """Unjudged documents that one of the runs ranks above the cutoff."""
+    """Number of unjudged documents that one of the runs ranks above the cutoff."""
     unjudged: Literal["bounded", "prior", "not-relevant"] | None = None
-    """Whether bounds or a prior decided what they do to the verdict, or they count as not relevant;
-    None without rankings."""
+    """Treatment of unjudged documents: by bounds, by a prior, or as not relevant; None without
+    rankings."""
     unjudged_share: float | None = None
-    """Of the documents of the baseline above the cutoff, those without a grade."""
+    """Share of the baseline's documents above the cutoff that are unjudged."""
     is_certain: bool | None = None
-    """Whether no grades of unjudged documents change the verdict; None where not known."""
+    """Whether no grades of unjudged documents change the verdict; None if unknown."""
     sweep: tuple[Outlook, ...] = ()
-    """The verdict by how likely unjudged documents are to be relevant, where it is not certain."""
+    """Verdicts by the probability of relevance of unjudged documents, if not certain."""
     judge_first: tuple[Ask, ...] = ()
-    """The documents that can change most, at most ten, where there are holes."""
+    """Up to ten documents that can change the verdict most, if it is "holes"."""
     fragility: GateFragility | None = None
-    """The topics that carry the side of the margin on which the difference lies."""
+    """Fewest topics without which the difference is on the other side of the margin."""
     losses: tuple[TopicLoss, ...] = ()
-    """The topics that lost most, at most ten, the worst first."""
+    """Up to ten topics that lost most, the worst first."""
     outlier: TopicLoss | None = None
     """The worst of them, if it lost far more than any other topic changed."""
     decided_after: int | None = None
-    """Topics after which the verdict was reached, where they are taken one after another."""
+    """Number of topics after which the verdict was reached, if they are taken one by one."""
     method: str
-    """How the variance is estimated: "t", "CR1", "CR2", "mixed" (runs vary) or "rebuild"."""
+    """Estimator of the variance: "t", "CR1", "CR2", "mixed" (runs vary) or "rebuild"."""
 
     @property
     def gain(self) -> float:
@@ -109,23 +107,23 @@ class GateRow:
 
     @property
     def name(self) -> str:
-        """The measure, and the segment if it is of one."""
+        """The measure, with the segment of a segment's row."""
         return self.measure if self.segment is None else f"{self.measure}, {self.segment}"
 
 
 class Outlook(NamedTuple):
-    """What would be said if so many of the unjudged documents were relevant."""
+    """The verdict for one probability of relevance of unjudged documents."""
 
     ratio: float
-    """What the chances of judged documents at these ranks are multiplied by."""
+    """Factor of the probabilities of judged documents at the same ranks."""
     share: float
-    """Of the unjudged documents, relevant ones to be expected."""
+    """Expected share of relevant documents among the unjudged ones."""
     difference: float
     verdict: Verdict
 
 
 class GateFragility(NamedTuple):
-    """The fewest topics, or clusters, without which the difference is across the margin."""
+    """The fewest topics, or clusters, without which the difference crosses the margin."""
 
     n: int
     topics: list[str]
@@ -147,7 +145,7 @@ class TopicLoss(NamedTuple):
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 @shown_by("studies.gate.view:VIEW.text")
 class GateResult(Framed):
-    """May this change ship? The verdict, and what it rests on.
+    """The result of `gate`: the verdict and its rows.
 
     Examples
     --------
@@ -168,30 +166,29 @@ class GateResult(Framed):
     measures: tuple[GateRow, ...]
     segments: tuple[GateRow, ...] = ()
     by: str | None = None
-    """The column of the topics that cuts them into segments."""
+    """Column of the topics that divides them into segments."""
     unjudged: Unjudged = "auto"
-    """What was requested; rows say what was done."""
+    """Requested treatment of unjudged documents; rows have the actual one."""
     n_topics: int
     n_clusters: int | None
-    """None where topics are not clustered."""
+    """None if topics are not clustered."""
     is_weighted: bool
     rare_breakage: float
-    """The share of broken topics of which a sample of this size shows none with probability
-    alpha."""
+    """Share of broken topics of which this many topics show none with probability alpha."""
     guards_breakage: bool = False
-    """Whether the lower limits allow for one more topic, at the lowest possible difference."""
+    """Whether the lower limits allow for one more topic with the lowest possible difference."""
     judges: tuple[str, ...] = ()
-    """Who graded both, where it is known: the verdict is about these alone."""
+    """Judges who graded both, if known: the verdict is about these alone."""
     is_ranking_lost: bool = False
-    """Whether the ranking behind kept scores is not at hand: holes cannot be looked for."""
+    """Whether the ranking of given scores is not available, so that holes are unknown."""
     n_runs: tuple[int, int] = (1, 1)
-    """Of the baseline and of the candidate: more than one where these are systems that vary."""
+    """Number of runs of baseline and candidate: more than one for systems that vary."""
     is_rebuild: bool = False
-    """Whether the margins are what builds of the baseline differ by."""
+    """Whether the margins are the tolerances of a further build."""
     reversed_topics: frozenset[str] = frozenset()
-    """Where the candidate has the documents of the baseline from last to first."""
+    """Topics on which the candidate ranks the baseline's documents in reverse."""
     seed: int | None = None
-    """Of the order of topics, where they are taken one after another."""
+    """Seed of the order of topics, if they are taken one by one."""
     history: GateHistory | None = None
 
     @property
@@ -200,10 +197,10 @@ class GateResult(Framed):
         return self.verdict == "pass"
 
     def exit_code(self, unsure: Unsure | None = None, on_holes: OnHoles | None = None) -> int:
-        """0 pass, 3 fail, 4 cannot tell or holes.
+        """Return 0 for pass, 3 for fail, 4 for cannot tell or holes.
 
-        `unsure` makes "cannot tell" a pass or a fail, `on_holes` holes ("ask" leaves these);
-        neither makes a pass of a candidate that is significantly worse on a measure left open.
+        `unsure` turns "cannot tell" into a pass or a fail, `on_holes` turns "holes" ("ask" keeps
+        it). A candidate that is significantly worse on an open measure never passes.
         """
         for what, way, ways in (("unsure", unsure, Unsure), ("on_holes", on_holes, OnHoles)):
             if way is not None:
@@ -220,7 +217,7 @@ class GateResult(Framed):
         return EXIT_CODES["pass" if meant == {"pass"} and not is_worse else self.verdict]
 
     def caption(self) -> str:
-        """The verdict, and on what."""
+        """Return the verdict and its sizes."""
         return (
             f"{self.verdict}: {self.candidate} against {self.baseline} on "
             f"{counted(len(self.measures), 'measure')} and {counted(self.n_topics, 'topic')}, "
@@ -228,7 +225,7 @@ class GateResult(Framed):
         )
 
     def rows(self) -> list[dict[str, Any]]:
-        """One row per measure, then one per measure and segment; JSON has more."""
+        """Return one row per measure, then one per measure and segment; JSON has more keys."""
         every = [row_json(row) for row in (*self.measures, *self.segments)]
         return [{key: row[key] for key in row if key not in ONLY_JSON} for row in every]
 
@@ -238,11 +235,11 @@ ONLY_JSON = (
     *("unjudged", "unjudged_share", "certain", "sweep", "judge_first", "losses", "outlier"),
     "decided_after",
 )
-"""Keys of a row that the frame and CSV lack."""
+"""Keys of a row that are not in the frame and CSV."""
 
 
 def row_json(row: GateRow) -> dict[str, Any]:
-    """A row under its keys."""
+    """Return a row as in JSON."""
     keys = [key for key in GateRow.__dataclass_fields__ if key != "segment"]
     segment = {} if row.segment is None else {"segment": row.segment}
     found = {key.replace("is_certain", "certain"): getattr(row, key) for key in keys}
@@ -276,11 +273,11 @@ class GateHistory(Framed):
     the night's test of the total), `measures`."""
 
     def caption(self) -> str:
-        """How many gates, and since when."""
+        """Return the number of gates and the first date."""
         return f"{counted(len(self.gates), 'gate')} since {self.gates[0]['date']}"
 
     def rows(self) -> list[dict[str, Any]]:
-        """One dictionary per gate and measure; `gate` is the verdict of the whole gate."""
+        """Return one row per gate and measure; `gate` is the verdict of the whole gate."""
         common = ("date", "baseline", "candidate", "sha256", "verdict")
         return [
             {key: gate[key] for key in common} | row | {"gate": gate["verdict"]}
@@ -290,12 +287,14 @@ class GateHistory(Framed):
 
     @property
     def n_candidates(self) -> int:
-        """Different candidates that the topics have served to judge."""
+        """Number of different candidates that these topics have judged."""
         return len({gate["sha256"] for gate in self.gates})
 
     def drifted(self) -> list[dict[str, Any]]:
-        """Measures of the last gate that are significantly, and by more than the margin, worse than
-        the first baseline; limits hold over all nights together.
+        """Return the measures of the last gate that have drifted from the first baseline.
+
+        They are significantly worse than it, and by more than the margin; limits hold over all
+        gates.
         """
         found = []
         for row in self.gates[-1]["measures"]:

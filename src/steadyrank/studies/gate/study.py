@@ -1,8 +1,7 @@
 """`gate`: may this change ship?
 
-For anyone who changes a search system and has a baseline, a candidate, judged topics, and a loss
-that would still be acceptable. A test of non-inferiority and a test of inferiority, on the same
-intervals: the candidate passes, fails, or the data are not sufficient to say.
+A test of non-inferiority and a test of inferiority use the same intervals: the candidate passes,
+fails, or the data are not sufficient to decide.
 """
 
 from __future__ import annotations
@@ -44,14 +43,14 @@ from steadyrank.studies.gate.fits import (
 from steadyrank.studies.gate.history import recorded
 from steadyrank.studies.gate.inputs import Pair, read_pair
 from steadyrank.studies.gate.result import GateFragility, GateResult, GateRow, Unjudged, Verdict
-from steadyrank.studies.gate.unjudged import Look, look_at
+from steadyrank.studies.gate.unjudged import Look, MeasureHoles, look_at
 from steadyrank.words import counted
 
 FEWEST = 10
-"""Topics below which there is no gate."""
+"""A gate requires at least this many topics."""
 
 POWER = 0.8
-"""With which the topics needed would settle an open verdict."""
+"""Power with which the topics needed would settle an open verdict."""
 
 
 @data_first
@@ -89,92 +88,92 @@ def gate(
     Parameters
     ----------
     baseline, candidate : object
-        A run each (a file, a `Run`, what `as_run` takes), or the scores of a run (`Scores`, or a
-        file that `read_scores` takes: of `evaluate -o`, `trec_eval -q`, `_rank_eval`, Inspect,
-        lm-eval-harness). A baseline's scores must come from the same judgments, read in the same
-        way. A folder or a list per side, or `Scores` with one system in their run information,
-        holds the runs of a system that varies; repeated answers to a topic are averaged.
+        A run each (a file, a `Run`, anything that `as_run` takes), or the scores of a run
+        (`Scores`, or a file that `read_scores` takes, as of `evaluate -o`, `trec_eval -q`,
+        `_rank_eval`, Inspect or lm-eval-harness). The scores of a baseline must come from the same
+        judgments and settings. A folder or a list per side, or `Scores` with one system in their
+        run information, holds the runs of a system that varies; repeated answers to a topic are
+        averaged.
     qrels : object, optional
-        A file, `Qrels`, or what `as_qrels` takes; not needed for two sets of scores. Of `Battles`,
-        or a file of battles, baseline and candidate are the names of two models, and the measure is
-        the share of the battles between them that each wins.
+        A file, `Qrels`, or anything that `as_qrels` takes; not needed for two sets of scores. With
+        `Battles`, or a file of battles, baseline and candidate are the names of two models, and the
+        measure is the share of the battles between them that each wins.
     measures : str, Measure, iterable or mapping
-        Every one must pass. `{"nDCG@10": 0.01, "AP": 0.02}` gives each its margin. By default
-        nDCG@10, or the only one that scores have.
+        All of them must pass. `{"nDCG@10": 0.01, "AP": 0.02}` gives each a margin. By default
+        nDCG@10, or the only measure that the scores have.
     margin : float, optional
-        The loss that is acceptable on measures without a margin of their own; 0 or more.
+        Acceptable loss on measures without a margin; 0 or more.
     by : str, optional
-        A column of the topics' information: segments that must not fail either.
+        Column of the topics' information that divides them into segments, which must not fail.
     alpha : float
         Probability of passing a candidate that is worse by the margin, and of failing one that is
         not worse.
     unjudged : str
-        "auto": a verdict that no grades of unjudged documents change is certain; another one
-        stands if it is the same however likely these documents are to be relevant (see Notes),
-        and is "holes" if not. "bounded": it is "holes" unless it is certain. "not-relevant":
-        unjudged documents count as not relevant, as the measures have it.
+        "auto": a verdict is certain if no grades of unjudged documents change it, holds if it is
+        the same for any probability of relevance (see Notes), and is "holes" otherwise. "bounded":
+        it is "holes" unless it is certain. "not-relevant": unjudged documents count as not
+        relevant.
     guard_breakage : bool
-        Add one topic at the lowest possible difference to the lower limits: from the highest score
-        at hand to 0. A change that ruins a few queries, none of which is here, then rarely passes.
+        Add one topic with the lowest possible difference, from the highest score in the data to 0,
+        to the lower limits. A change that ruins a few queries outside these topics then rarely
+        passes.
     rebuild : bool
-        Ask instead whether the candidate is the same system built again: the baseline has several
-        builds, and the candidate passes if its mean lies where a further build's would.
+        Decide instead whether the candidate is a rebuild of the same system: the baseline has
+        several builds, and the candidate passes if its mean is within their prediction interval.
     sequential : bool
-        Take the topics one after another, in the random order of `rng` or of a column `order` of
-        their information, and give limits that hold at every look (bets on bounded differences):
-        the gate may be repeated as topics are judged, and stopped when it is decided.
+        Take topics one by one, in a random order or by a column `order` of their information, with
+        limits that hold at every look (bets on bounded differences): the gate may be repeated as
+        topics are judged, and stopped when it is decided.
     history : path, optional
-        A folder that keeps one line per gate, and the difference from its first baseline.
+        Folder that keeps one line per gate, and the difference from its first baseline.
     publish : callable, optional
-        Is given the result before it is kept in the history: if that raises, no gate is recorded.
+        Called with the result before the gate is recorded; if it raises, no gate is recorded.
     topic_info, cluster_from : optional
         As in `evaluate`. Clusters widen intervals, weights make means weighted.
     missing, no_relevant, ties : str
         As in `evaluate`, except that by default a run that lacks topics is an error.
     jobs : int, optional
-        Threads.
+        Number of threads.
     rng : int, Generator or None
-        Seed of drawn grades, and of the order of topics that are taken one after another.
+        Seed of drawn grades, and of the order of topics with `sequential`.
     **reading_options : optional
         `name_from`, `duplicates`, `names`, as in `read_runs`.
 
     Returns
     -------
     GateResult
-        The verdict, and per measure and segment the difference with its limits; `exit_code()` is
-        what the command exits with.
+        The verdict, and the difference with its limits per measure and segment; `exit_code()` is
+        the exit code of the command.
 
     Notes
     -----
-    Limits are one-sided, each at level alpha: mean ± t s with Student's t and cluster-robust
-    standard errors s, where t is corrected for skewness as in `compare`.
-    That every measure must pass requires no correction (an intersection-union test). Failing on
-    any of several measures and segments does: these tests are corrected together by Holm's
-    method, and so are the passes of the segments. A segment that cannot tell does not hold up the
-    candidate.
+    Limits are one-sided, each at level alpha: mean ± t s with Student's t, corrected for skewness
+    as in `compare`, and cluster-robust standard errors s. Requiring every measure to pass needs no
+    correction (an intersection-union test). Failing on any of several measures and segments does:
+    these tests are corrected together by Holm's method, and so are the passes of the segments. A
+    segment that cannot tell does not keep the candidate from passing.
 
-    Where a side has several runs, limits are the mixed model's, with topics and runs random
+    If a side has several runs, limits are those of the mixed model with random topics and runs
     (Student's law, Satterthwaite's or Kenward and Roger's degrees of freedom), as in `instances`. A
-    rebuild passes within mean ± t s sqrt(1 + 1/K) of the means of K builds, t of K - 1 degrees of
+    rebuild passes within mean ± t s sqrt(1 + 1/K) of the means of K builds, with K - 1 degrees of
     freedom at level alpha over the number of rows.
 
-    `topics_needed` takes the observed difference to be the true one, or 0 where the candidate came
-    out better; topics are clustered and weighted as they are here.
+    `topics_needed` assumes the observed difference, or 0 if the candidate is better, and the
+    observed clusters and weights.
 
     The verdict is about other topics of the same population, not about other documents. Failing
-    tests that the candidate is worse at all; that its loss exceeds the margin is an estimate.
+    tests whether the candidate is worse at all; that its loss exceeds the margin is an estimate.
 
-    Unjudged documents count as not relevant in all figures. `lowest` and `highest` are between what
-    the mean difference lies over all grades that they could have (`holes` has the proofs); the
-    verdict is certain if it is the same at these ends and between them. Otherwise their grades are
-    drawn from a logistic law in the logarithm of a document's best rank, fitted on the judged
-    documents of both rankings, with its chances times 0, 0.1, 0.3 and 1; completions are pooled by
-    Rubin's rules, and `sweep` has the verdicts. The law requires 10 relevant and 10 other judged
-    documents: judgments that name relevant documents alone have no such law.
+    Unjudged documents count as not relevant in all figures. `lowest` and `highest` are limits of
+    the mean difference over all grades that they could have (`holes` has the proofs); the verdict
+    is certain if it is the same at and between these limits. Otherwise grades are drawn from a
+    logistic law in the logarithm of a document's best rank, fitted on the judged documents of both
+    rankings, with its probabilities times 0, 0.1, 0.3 and 1; completions are pooled by Rubin's
+    rules, and `sweep` has the verdicts. The law requires 10 relevant and 10 other judged documents.
 
-    Fewer than 10 topics are refused. `rare_breakage` is the share 1 - alpha^(1/n) of broken topics
-    of which n topics show none with probability alpha; if all differences are equal but not 0,
-    the limits allow for it.
+    A gate requires 10 topics. `rare_breakage` is the share 1 - alpha^(1/n) of broken topics of
+    which n topics show none with probability alpha; if all differences are equal but not 0, the
+    limits allow for it.
 
     References
     ----------
@@ -216,9 +215,7 @@ def gate(
         measures=None if measures is None else list(margins),
         topic_info=topic_info,
         cluster_from=cluster_from,
-        missing=missing,
-        no_relevant=no_relevant,
-        ties=ties,
+        settings={"missing": missing, "no_relevant": no_relevant, "ties": ties},
         jobs=jobs,
         reading=reading_options,
     )
@@ -241,7 +238,10 @@ def gate(
         fits = [part.fit(part.scores[1] - part.scores[0]) for part in parts]
         _check_enough(parts, [fit.observed.n_topics for fit in fits])
         looks = look_at(parts, fits, pair.holes, unjudged=unjudged, alpha=alpha, seed=seed)
-        rows = _rows(parts, fits, looks, alpha, pair)
+        pvalues = (column.tolist() for column in pvalues_of(parts, fits))
+        every = zip(parts, fits, looks, *pvalues, lower_levels(parts, fits, alpha), strict=True)
+        tail = alpha / max(1, sum(part.segment is not None for part in parts))
+        rows = [_row(*one, tail=tail, holes=pair.holes.get(one[0].measure)) for one in every]
         draws = [fit.observed.draws for fit in fits]
     clusters = cluster_codes(pair.scores)
     result = GateResult(
@@ -286,7 +286,8 @@ def _margins(measures: Any, margin: float | None) -> dict[str, float]:
         value = margin if own is None else own
         if value is None:
             raise InputError(
-                f"no margin for {name}: state the acceptable loss with {arg('margin=')}"
+                f"{name} requires {arg('margin')}, the loss that you are willing to accept, "
+                "such as 0.01"
             )
         if not 0.0 <= check_number("margin", value) < math.inf:
             raise InputError(
@@ -320,10 +321,10 @@ def _check_design(pair: Pair, *, rebuild: bool, sequential: bool, guard_breakage
 
 
 def _order(scores: Scores, seed: int) -> np.ndarray:
-    """The place of each topic: by a column `order`, else at random.
+    """Return the place of each topic: by a column `order`, else at random.
 
-    The random order depends on the seed and the topic's name alone: topics judged later come
-    between others, unless they are judged in that order.
+    The random order depends only on the seed and the topic's name: topics that are judged later
+    come between others, unless they are judged in that order.
     """
     if "order" in scores.topic_info:
         texts = scores.topic_info["order"]
@@ -339,7 +340,7 @@ def _order(scores: Scores, seed: int) -> np.ndarray:
 
 
 def _check_enough(rows: Sequence[Part | GateRow], sizes: Sequence[int]) -> None:
-    """Refuse a measure with too few topics; a segment with too few holds nothing up."""
+    """Raise an error for a measure with too few topics; segments may have few."""
     for row, n in zip(rows, sizes, strict=True):
         if row.segment is None and n < FEWEST:
             raise InputError(
@@ -349,7 +350,7 @@ def _check_enough(rows: Sequence[Part | GateRow], sizes: Sequence[int]) -> None:
 
 
 def _check_margins(pair: Pair, margins: Mapping[str, float]) -> None:
-    """Refuse a margin that no loss could exceed."""
+    """Raise an error for a margin that no loss could exceed."""
     for name, margin in margins.items():
         values = pair.scores.matrix(name)
         if margin >= 1.0 and not (values < 0.0).any() and not (values > 1.0).any():
@@ -359,17 +360,8 @@ def _check_margins(pair: Pair, margins: Mapping[str, float]) -> None:
             )
 
 
-def _rows(
-    parts: Sequence[Part], fits: Sequence[Fit], looks: Sequence[Look], alpha: float, pair: Pair
-) -> list[GateRow]:
-    pvalues = (column.tolist() for column in pvalues_of(parts, fits))
-    n_segments = sum(part.segment is not None for part in parts)
-    every = zip(parts, fits, looks, *pvalues, lower_levels(parts, fits, alpha), strict=True)
-    return [_row(*one, n_segments=n_segments, alpha=alpha, pair=pair) for one in every]
-
-
 def _overall(rows: Sequence[GateRow]) -> Verdict:
-    """One verdict: any row may fail the candidate, every measure must pass."""
+    """Return the verdict of the gate: any row may fail it, every measure must pass."""
     if any(row.verdict == "fail" for row in rows):
         return "fail"
     of_measures = {row.verdict for row in rows if row.segment is None}
@@ -386,15 +378,15 @@ def _row(
     pvalue_fail: float,
     lower_level: float,
     *,
-    n_segments: int,
-    alpha: float,
-    pair: Pair,
+    tail: float,
+    holes: MeasureHoles | None,
 ) -> GateRow:
+    """Return one row; `tail` is the level of the upper limit of a segment."""
     baseline, candidate = means_of(part)
-    fit, tail = both.observed, alpha if part.segment is None else alpha / n_segments
-    verdict, holes = look.verdict, pair.holes.get(part.measure)
+    fit, verdict = both.observed, look.verdict
     bounded = None if part.lowest is None else holes
     is_open = verdict == "holes"
+    upper = fit.interval(part.alpha if part.segment is None else tail).high
     row = GateRow(
         measure=part.measure,
         margin=part.margin,
@@ -406,11 +398,11 @@ def _row(
         baseline=baseline,
         candidate=candidate,
         difference=fit.mean,
-        interval=Interval(both.guarded.interval(lower_level).low, fit.interval(tail).high),
+        interval=Interval(both.guarded.interval(lower_level).low, upper),
         pvalue_pass=pvalue_pass,
         pvalue_fail=pvalue_fail,
         verdict=verdict,
-        topics_needed=_topics_needed(part, fit, alpha) if verdict == "cannot tell" else None,
+        topics_needed=_topics_needed(part, fit) if verdict == "cannot tell" else None,
         lowest=None if bounded is None else part.mean_at(0.0),
         highest=None if bounded is None else part.mean_at(1.0),
         bounds=None if bounded is None else "exact" if bounded.is_exact else "outer",
@@ -423,14 +415,14 @@ def _row(
         fragility=_fragility(part),
         losses=losses_of(part),
         outlier=outlier_of(part),
-        decided_after=_decided_after(part, fit, verdict, pvalue_pass, pvalue_fail, alpha),
+        decided_after=_decided_after(part, fit, verdict, pvalue_pass, pvalue_fail),
         method=fit.method,
     )
     return row.with_sign_of_file() if part.lower_is_better else row
 
 
 def _fragility(part: Part) -> GateFragility | None:
-    """Of the differences above the margin: the fewest topics without which it lies elsewhere."""
+    """Return the fewest topics without which the difference is on the other side of the margin."""
     above = part.scores[1] - part.scores[0] + part.margin
     units = carried(above, part.weights, part.clusters).units
     if not units:
@@ -441,23 +433,24 @@ def _fragility(part: Part) -> GateFragility | None:
 
 
 def _decided_after(
-    part: Part, fit: MeanDifference, verdict: Verdict, passed: float, failed: float, alpha: float
+    part: Part, fit: MeanDifference, verdict: Verdict, passed: float, failed: float
 ) -> int | None:
-    """After how many topics this verdict was reached, in their order."""
+    """Return the number of topics, in their order, after which the verdict was reached."""
     if not isinstance(fit, SequentialDifference) or verdict not in ("pass", "fail"):
         return None
+    # The family's correction lowers the level of one test as much as it raises p.
     if verdict == "pass":
-        # By how much the family's correction has raised p, the level of one test is lower.
         raised = passed / max(fit.pvalue_above(-part.margin), 1e-300)
-        return fit.first_above(-part.margin, alpha / max(raised, 1.0)) or fit.n_topics
+        return fit.first_above(-part.margin, part.alpha / max(raised, 1.0)) or fit.n_topics
     raised = failed / max(fit.pvalue_below(0.0), 1e-300)
-    return fit.first_below(0.0, alpha / max(raised, 1.0), -part.margin) or fit.n_topics
+    return fit.first_below(0.0, part.alpha / max(raised, 1.0), -part.margin) or fit.n_topics
 
 
-def _topics_needed(part: Part, fit: MeanDifference, alpha: float) -> int | None:
-    """Topics that would settle it if the truth is what was observed; equal, where that is better.
+def _topics_needed(part: Part, fit: MeanDifference) -> int | None:
+    """Return the topics that would settle the verdict if the observed difference is the true one.
 
-    Below -margin the candidate would have to be shown to be worse; above, to be within the margin.
+    A better candidate is assumed to be equal. Below -margin, a loss has to be significant; above,
+    a loss beyond the margin has to be excluded.
     """
     is_loss = fit.mean < -part.margin
     gap = -fit.mean if is_loss else min(fit.mean, 0.0) + part.margin
@@ -465,15 +458,15 @@ def _topics_needed(part: Part, fit: MeanDifference, alpha: float) -> int | None:
         return None
     unseen = 0.0
     if fit.flag or (part.guards_breakage and not is_loss):
-        # As many as leave a share of breakage unseen that the gap makes up for.
+        # Enough topics to leave no more breakage unseen than the gap allows for.
         room = fit.room(-1.0 if is_loss else 1.0)
-        unseen = 0.0 if gap >= room else math.log(alpha) / math.log1p(-gap / room)
+        unseen = 0.0 if gap >= room else math.log(part.alpha) / math.log1p(-gap / room)
         unseen *= fit.n_topics / fit.draws
     if fit.flag:
         return math.ceil(unseen)
-    # The variance of one topic that, without clusters and weights, would give this variance.
+    # fit.variance * n is the variance of one topic without clusters and weights.
     needed = needed_topics(
-        gap, fit.variance * fit.n_topics, fit.n_topics, alpha=2.0 * alpha, beta=1.0 - POWER
+        gap, fit.variance * fit.n_topics, fit.n_topics, alpha=2.0 * part.alpha, beta=1.0 - POWER
     )
     topics = float(needed.topics) + unseen
     return math.ceil(topics) if math.isfinite(topics) else None

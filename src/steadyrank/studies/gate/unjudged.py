@@ -1,15 +1,16 @@
-"""What documents that nobody judged may do to the verdict of a gate.
+"""The effect of unjudged documents on the verdict of a gate.
 
-First the bounds of `measures.holes`, in which a document of both rankings has one grade: if these
-leave the verdict as it is, it is certain. Different systems at great depth never are. There the
-grades are drawn: by a logistic law in the logarithm of a document's best rank, fitted on judged
-documents of both rankings, with its chances times a ratio, since how much less likely a document is
-to be relevant because nobody judged it is not known. A verdict that is the same for all ratios
-stands; otherwise there are holes.
+A verdict is certain if it is the same within the bounds of `measures.holes`, in which a document
+has one grade for both rankings. For different systems and deep rankings it rarely is. Grades are
+then drawn from a logistic law in the logarithm of a document's best rank, fitted on the judged
+documents of both rankings. Unjudged documents are relevant less often than judged ones, to an
+unknown extent: the probabilities are multiplied by several ratios. A verdict that is the same for
+all ratios holds; otherwise it is "holes".
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
@@ -32,64 +33,65 @@ from steadyrank.studies.gate.fits import Fit, Part, verdicts_of
 from steadyrank.studies.gate.result import Outlook, Unjudged, Verdict
 
 RATIOS = (0.0, 0.1, 0.3, 1.0)
-"""Of the chances of judged documents at the same rank."""
+"""Factors of the probabilities of judged documents at the same rank."""
 
 N_COMPLETIONS = 10
-"""Drawn for each ratio."""
+"""Number of completions for each ratio."""
 
 N_BETWEEN = 64
-"""Steps from the lowest completion to the highest, of one topic each where there are no more."""
+"""Most steps from the lowest to the highest completion; fewer topics are steps of one topic."""
 
 N_ASKED = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class MeasureHoles:
-    """The unjudged documents that a measure sees, and what they could do to its differences."""
+    """The unjudged documents of a measure, and the bounds of its differences."""
 
     lists: Lists
     measure: HoledMeasure | None
-    """None where no bounds are known."""
+    """None if no bounds are known."""
     low: np.ndarray | None = None
-    """[topic]: of candidate - baseline, over all completions; so is `high`."""
+    """[topic]: lowest candidate - baseline over all completions."""
     high: np.ndarray | None = None
+    """[topic]: highest candidate - baseline over all completions."""
     is_exact: bool = True
     reach: np.ndarray | None = None
-    """[document, grade from 1 on]: chances by the law, at ratio 1; None where there is none."""
+    """[document, grade from 1 on]: probability by the law at ratio 1; None without a law."""
 
     @property
     def n_unjudged(self) -> int:
-        """Documents that one of the rankings has above the cutoff."""
+        """Number of unjudged documents that one of the rankings has above the cutoff."""
         return self.lists.n_open
 
     @property
     def share(self) -> float:
-        """Of the documents of the baseline above the cutoff, those without a grade."""
+        """Share of the baseline's documents above the cutoff that are unjudged."""
         return float(self.lists.unjudged_share[0])
 
     def relevant_share(self, ratio: float) -> float:
-        """Of the unjudged documents, relevant ones to be expected."""
+        """Return the expected share of relevant documents among the unjudged ones."""
         assert self.reach is not None
         assert self.measure is not None
         level = min(max(self.measure.level, 1), self.measure.top_grade)
         return ratio * float(self.reach[:, level - 1].mean()) if len(self.reach) else 0.0
 
     def completed(self, ratio: float, seed: int) -> Iterator[np.ndarray]:
-        """[topic]: differences in completions that are drawn."""
+        """Yield the differences [topic] of drawn completions."""
         assert self.reach is not None
         assert self.measure is not None
         recipe = self.measure.recipe
         rankings = make_rankings(self.lists, self.measure.top_grade)
         rankings = rankings if recipe.needs_all else rankings.countable()
         for number in range(N_COMPLETIONS):
-            # The same uniform numbers for all ratios: a larger one adds relevant documents.
+            # All ratios use the same uniform numbers: a larger ratio adds relevant documents.
             uniform = block_stream(seed, "gate holes", number).random(len(self.reach))
             grades = (uniform[:, None] < ratio * self.reach).sum(axis=1).astype(np.int32)
             first, second = rankings.scores(recipe, grades)
             yield second - first
 
     def to_judge(self) -> tuple[Ask, ...]:
-        """The documents whose grades can change the difference most."""
+        """Return the documents whose grades can change the difference most."""
         if self.measure is None:
             return ()
         pair = np.array([[False, True], [True, False]])
@@ -100,7 +102,7 @@ class MeasureHoles:
 
 
 class Look(NamedTuple):
-    """The verdict on one row, and how far it rests on grades that nobody gave."""
+    """The verdict on one row, and its dependence on unjudged documents."""
 
     verdict: Verdict
     how: Literal["bounded", "prior", "not-relevant"] = "not-relevant"
@@ -109,24 +111,19 @@ class Look(NamedTuple):
 
 
 def find_holes(runs: tuple[Run, Run], qrels: Qrels, scores: Scores) -> dict[str, MeasureHoles]:
-    """By measure; `scores` of both runs count unjudged documents as not relevant."""
+    """Return the unjudged documents by measure; in `scores` they count as not relevant."""
     judged, lists, found = by_document(qrels), dict[int, Lists](), {}
     for name in scores.measures:
-        measure = _holed(name, judged.max_grade)
-        depth = int(prepare(parse_measures(name)[0], judged.max_grade).cutoff)
+        (parsed,) = parse_measures(name)
+        measure = None
+        if parsed.name != "Judged":  # Judged@k does not depend on grades
+            with contextlib.suppress(InputError):
+                measure = parse_holed(parsed, judged.max_grade)
+        depth = int(prepare(parsed, judged.max_grade).cutoff)
         if depth not in lists:
             lists[depth] = find_lists(runs, judged, depth=depth)
         found[name] = _bounded(lists[depth], measure, np.subtract(*scores.matrix(name)[::-1]))
     return found
-
-
-def _holed(name: str, max_grade: int) -> HoledMeasure | None:
-    try:
-        measure = parse_holed(parse_measures(name)[0], max_grade)
-    except InputError:
-        return None
-    # Of Judged@k it does not matter which grade a document gets.
-    return None if measure.measure.name == "Judged" else measure
 
 
 def _bounded(lists: Lists, measure: HoledMeasure | None, differences: np.ndarray) -> MeasureHoles:
@@ -134,7 +131,7 @@ def _bounded(lists: Lists, measure: HoledMeasure | None, differences: np.ndarray
         known = differences if lists.n_open == 0 else None
         return MeasureHoles(lists=lists, measure=None, low=known, high=known)
     low, high, is_exact = difference_bounds(make_rankings(lists, measure.top_grade), measure)
-    # What was observed is a completion, and rounding must not say otherwise.
+    # The observed differences are a completion, also with rounding errors.
     return MeasureHoles(
         lists=lists,
         measure=measure,
@@ -154,7 +151,7 @@ def look_at(
     alpha: float,
     seed: int,
 ) -> list[Look]:
-    """The verdicts; those that unjudged documents could change are looked at more closely."""
+    """Return the verdicts, and what unjudged documents could change about them."""
     own = verdicts_of(parts, fits, alpha)
     if unjudged == "not-relevant":
         return [Look(verdict) for verdict in own]
@@ -175,7 +172,7 @@ def look_at(
 def _certain(
     parts: Sequence[Part], fits: Sequence[Fit], own: Sequence[Verdict], alpha: float
 ) -> list[bool]:
-    """Of which parts the verdict is the same at the lowest completion, the highest, and between."""
+    """Return for each part whether its verdict is the same for all completions."""
     certain = [part.lowest is not None for part in parts]
     moving = [i for i, part in enumerate(parts) if part.moves]
     n_steps = min(N_BETWEEN, max(len(part.topics) for part in parts))
@@ -198,7 +195,7 @@ def _swept(
     alpha: float,
     seed: int,
 ) -> list[Look]:
-    """The looks with the verdicts by the law at all ratios; "holes" where they are not the same."""
+    """Add the verdicts by the law at all ratios; a verdict is "holes" if these differ."""
     asked = [i for i, look in enumerate(looks) if look.how == "prior"]
     outlooks: list[list[Outlook]] = [[] for _ in parts]
     for ratio in RATIOS if asked else ():
@@ -222,9 +219,9 @@ def _swept(
 
 
 def _pooled(part: Part, completions: np.ndarray) -> Fit:
-    """The fit of several completions [completion, topic] together."""
+    """Return the pooled fit of several completions [completion, topic]."""
     differences = np.where(np.isnan(part.scores).any(axis=0), np.nan, completions)
-    if part.order is not None:  # limits at every look are those of one sequence
+    if part.order is not None:  # limits at every look require a single sequence
         return part.fit(differences.mean(axis=0))
     fits = [part.fit(row) for row in differences]
     return replace(
@@ -235,7 +232,7 @@ def _pooled(part: Part, completions: np.ndarray) -> Fit:
 
 
 def _by_rubin(fits: Sequence[MeanDifference]) -> MeanDifference:
-    """Rubin's rules: the variance within completions, and (1 + 1 / B) times that between."""
+    """Pool by Rubin's rules: variance within completions plus (1 + 1 / B) times that between."""
     varied = [fit for fit in fits if not fit.flag] or fits[:1]
     means = np.array([fit.mean for fit in fits])
     between = (1.0 + 1.0 / len(fits)) * float(means.var(ddof=1))

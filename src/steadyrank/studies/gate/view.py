@@ -1,4 +1,4 @@
-"""How `gate` is shown: a verdict for people, chats, programs, pull requests and test reports."""
+"""Sentences and tables of `gate`, for people, chats, programs, pull requests and test reports."""
 
 from __future__ import annotations
 
@@ -29,23 +29,26 @@ from steadyrank.visible import escaped
 from steadyrank.words import by_number, counted, level_words, listed, number_word, some
 
 ENOUGH = 300
-"""Topics from which on the output does not say what share of them may be broken unseen."""
+"""From this many topics on, the output omits the share of topics that could be broken."""
 
 MANY_CANDIDATES = 100
-"""Candidates after which topics should be replaced. The best of 100 equal ones looks 2.5 standard
-errors better than it is, and each may have been tuned to these topics."""
+"""Number of candidates after which topics should be replaced. The best of 100 equal candidates
+looks 2.5 standard errors better than it is, and each may have been tuned to these topics."""
 
 SIGNS = {"pass": "✅", "fail": "❌", "cannot tell": "❔", "holes": "🕳️"}
-"""Before the heading of a summary."""
+"""Marks in the heading of a summary."""
 
 
 def findings(result: GateResult) -> list[Finding]:
-    """The verdict, what has added up, what would settle it, and what no topic shows."""
+    """Return the verdict, its conditions, and what would settle it."""
     rows = _deciding(result)
     said = [_verdict(result, rows), *_judges(result), *_outlier(result)]
     said += [*_drift(result), *_served(result), *_unjudged(result, rows), *_decided(result, rows)]
     if result.is_ranking_lost and result.unjudged != "not-relevant":
-        text = "A ranking is not at hand: whether unjudged documents could change it is unknown."
+        text = (
+            "A ranking is not available: whether unjudged documents could change the verdict is "
+            "unknown."
+        )
         said.append(Finding("gate.ranking_lost", text))
     if result.verdict == "fail" and not result.is_rebuild:
         said += _beyond(rows)
@@ -55,17 +58,16 @@ def findings(result: GateResult) -> list[Finding]:
     about_topics = result.seed is None and not result.is_rebuild
     if about_topics and result.rare_breakage > unseen_share(ENOUGH, result.alpha):
         text = (
-            f"If no topic here is broken, up to {result.rare_breakage:.1%} of all topics may be "
-            f"({level_words(result.alpha)})"
+            f"Even if none of these topics is broken, up to {result.rare_breakage:.1%} of all "
+            f"topics could be ({level_words(result.alpha)})"
         )
-        text += "; the lower limits allow for it." if result.guards_breakage else "."
+        text += "; the lower limits allow for this." if result.guards_breakage else "."
         values = {"share": result.rare_breakage, "guarded": result.guards_breakage}
         said.append(Finding("gate.breakage", text, values))
     return said
 
 
 def _unjudged(result: GateResult, rows: list[GateRow]) -> list[Finding]:
-    """What the verdict takes unjudged documents for, where it is not certain."""
     said = []
     swept = [row for row in rows if row.sweep and row.n_unjudged]
     if swept and result.verdict == "holes":
@@ -73,7 +75,7 @@ def _unjudged(result: GateResult, rows: list[GateRow]) -> list[Finding]:
     elif swept:
         row = min(swept, key=lambda row: row.sweep[-1].share)
         text = (
-            f"That holds if up to {_share(row.sweep[-1])} of the {_n_documents(row)} are relevant."
+            f"This holds if up to {_share(row.sweep[-1])} of the {_n_documents(row)} are relevant."
         )
         said.append(Finding("gate.prior", text, {"share": row.sweep[-1].share}))
     if result.verdict == "holes":
@@ -84,7 +86,7 @@ def _unjudged(result: GateResult, rows: list[GateRow]) -> list[Finding]:
         )
         text = text or "Judge these documents, or count them as not relevant."
         said.append(Finding("gate.unjudged", text, {"n": len(first)}))
-    # Measures without bounds say nothing here: some leave unjudged documents out.
+    # Measures without bounds are left out: some ignore unjudged documents.
     plain = [
         row
         for row in result.measures
@@ -92,16 +94,17 @@ def _unjudged(result: GateResult, rows: list[GateRow]) -> list[Finding]:
     ]
     if result.unjudged == "auto" and plain:
         share = max(row.unjudged_share or 0.0 for row in plain)
-        what = f"{share:.0%} of the baseline's documents are unjudged and count as not relevant"
         names = some([row.measure for row in plain])
-        text = f"{names}: {what}: too few are judged to estimate their chances."
+        text = (
+            f"{names}: {share:.0%} of the baseline's documents are unjudged and count as not "
+            "relevant, since too few are judged to estimate their relevance."
+        )
         values = {"share": share, "measures": [row.measure for row in plain]}
         said.append(Finding("gate.unjudged", text, values))
     return said
 
 
 def _turns(row: GateRow) -> Finding:
-    """The verdicts by the share of relevant documents among the unjudged."""
     changes = [
         one
         for before, one in zip((None, *row.sweep), row.sweep, strict=False)
@@ -121,7 +124,6 @@ def _n_documents(row: GateRow) -> str:
 
 
 def _outlier(result: GateResult) -> list[Finding]:
-    """A topic that lost far more than any other changed, whatever the verdict."""
     found = [(row.outlier, row) for row in result.measures if row.outlier is not None]
     if not found:
         return []
@@ -136,7 +138,6 @@ def _outlier(result: GateResult) -> list[Finding]:
 
 
 def _carried(result: GateResult, rows: list[GateRow]) -> list[Finding]:
-    """On how few topics a pass or a fail rests."""
     found = rows[0].fragility
     if found is None or result.verdict not in ("pass", "fail"):
         return []
@@ -148,24 +149,24 @@ def _carried(result: GateResult, rows: list[GateRow]) -> list[Finding]:
 
 
 def _deciding(result: GateResult) -> list[GateRow]:
-    """The rows with the verdict of the gate, the worst first; segments only where they count."""
+    """Return the rows with the gate's verdict, the worst first; segments only if they count."""
     counts = result.verdict in ("fail", "holes")
     rows = (*result.measures, *(result.segments if counts else ()))
+
+    def slack(row: GateRow) -> float:
+        low = row.gain_limits.low
+        return math.inf if math.isnan(low) else low + row.margin
+
     return sorted(
         (row for row in rows if row.verdict == result.verdict),
-        key=lambda row: (row.segment is not None, _slack(row)),
+        key=lambda row: (row.segment is not None, slack(row)),
     )
 
 
-def _slack(row: GateRow) -> float:
-    low = row.gain_limits.low
-    return math.inf if math.isnan(low) else low + row.margin
-
-
 def _verdict(result: GateResult, rows: list[GateRow]) -> Finding:
-    """One sentence that begins with the verdict, with the row that it rests on most."""
+    """Return a sentence that begins with the verdict, about the decisive row."""
     row = rows[0]
-    # Of several rows, each may have documents of its own: the sentence is about all.
+    # Rows may have different documents, and the sentence is about all rows.
     is_certain = all(row.is_certain for row in rows) and row.n_unjudged
     whatever = f", whatever the grades of {_n_documents(row)}" if is_certain else ""
     what = f"{row.name} {signed(row.difference)} (limits {_ends(row.interval)})"
@@ -173,7 +174,7 @@ def _verdict(result: GateResult, rows: list[GateRow]) -> Finding:
         where = "within" if result.verdict == "pass" else "beyond"
         builds = counted(result.n_runs[0], "build")
         what = f"{row.name} {signed(row.difference)}"
-        clause = f"{what}: {where} ±{row.margin:.4f}, what a further build differs by ({builds})"
+        clause = f"{what}: {where} ±{row.margin:.4f}, the tolerance of a further build ({builds})"
     elif result.verdict == "pass":
         loss = f"a loss of more than {row.margin:g}" if row.margin else "any loss"
         clause = f"{what}: {loss} is excluded{whatever}"
@@ -183,21 +184,24 @@ def _verdict(result: GateResult, rows: list[GateRow]) -> Finding:
         clause = f"{what}: {f'worse, {by}' if _is_beyond(row) else estimated}{whatever}"
     elif result.verdict == "holes":
         ends = _ends((row.lowest or 0.0, row.highest or 0.0), " and ")
+        documents = _n_documents(row) if row.n_unjudged else "its unjudged documents"
         clause = (
-            f"{row.name} {signed(row.difference)}, but between {ends} once "
-            f"{_n_documents(row)} are judged"
-            if row.n_unjudged
-            else f"{row.name} {signed(row.difference)}, but between {ends} by grades of documents "
-            "that nobody judged"
+            f"{row.name} {signed(row.difference)}, but between {ends} once {documents} are judged"
         )
     elif row.n_clusters < 2:
         clause = f"{row.name} has too few topics for a verdict ({counted(row.n_topics, 'topic')})"
     elif row.gain < -row.margin:
-        clause = f"{what}: the loss exceeds {row.margin:g}, but may be chance"
+        clause = f"{what}: the loss exceeds {row.margin:g}, but may be due to chance"
     else:
         clause = f"{what}: a loss of more than {row.margin:g} is possible"
     others = len(rows) - 1
-    more = f"; so {by_number(others, 'is', 'are')} {counted(others, 'other row')}" if others else ""
+    also = {
+        "pass": ("also passes", "also pass"),
+        "fail": ("also fails", "also fail"),
+        "cannot tell": ("is also open", "are also open"),
+        "holes": ("also has holes", "also have holes"),
+    }[result.verdict]
+    more = f"; {counted(others, 'other row')} {by_number(others, *also)}" if others else ""
     values = {
         **picked(row, "measure segment margin difference interval lowest highest"),
         "verdict": result.verdict,
@@ -208,7 +212,6 @@ def _verdict(result: GateResult, rows: list[GateRow]) -> Finding:
 
 
 def _judges(result: GateResult) -> list[Finding]:
-    """Whose view the verdict is."""
     if not result.judges:
         return []
     text = f"This is {judges_words(result.judges)}."
@@ -216,7 +219,7 @@ def _judges(result: GateResult) -> list[Finding]:
 
 
 def signed(value: float, digits: int = 4) -> str:
-    """A difference, with its sign.
+    """Return a difference with its sign.
 
     >>> signed(0.00213), signed(-0.031), signed(-1e-9)
     ('+0.0021', '−0.0310', '+0.0000')
@@ -233,7 +236,7 @@ def _is_beyond(row: GateRow) -> bool:
 
 
 def _beyond(rows: list[GateRow]) -> list[Finding]:
-    """What was tested is being worse at all: is a loss beyond the margin shown, or estimated?"""
+    """Say whether a loss beyond the margin is shown or only estimated: the test is for any loss."""
     said = []
     for what, is_shown, words in (
         ("beyond", True, "A loss of more than {} is shown."),
@@ -248,20 +251,18 @@ def _beyond(rows: list[GateRow]) -> list[Finding]:
 
 
 def _settled(rows: list[GateRow]) -> list[Finding]:
-    """Topics for the row that the verdict rests on most; those of others are in the table."""
     row = rows[0]
     if row.n_clusters < 2:
         return []
     if row.method == "mixed":
         return [Finding("gate.topics", "More topics, or more runs per side, would settle it.")]
-    truth = "0" if row.gain > 0.0 else "the one observed"
+    truth = "0" if row.gain > 0.0 else "as observed"
     number = "No number of" if row.topics_needed is None else f"About {row.topics_needed:,}"
     text = f"{number} topics would settle it (power 80% if the true difference is {truth})."
     return [Finding("gate.topics", text, picked(row, "measure topics_needed"))]
 
 
 def _drift(result: GateResult) -> list[Finding]:
-    """What the steps since the first baseline have added up to, where that is beyond the margin."""
     drifted = result.history.drifted() if result.history is not None else []
     if result.history is None or len(result.history.gates) < 2 or not drifted:
         return []
@@ -272,7 +273,7 @@ def _drift(result: GateResult) -> list[Finding]:
         for row in drifted
     ]
     n_gates = counted(len(result.history.gates), "gate")
-    text = f"Drift since {since}: {'; '.join(amounts)}; level over all {n_gates} together."
+    text = f"Drift since {since}: {'; '.join(amounts)}; the level is that of all {n_gates}."
     return [Finding("gate.drift", text, {"measures": drifted})]
 
 
@@ -281,7 +282,9 @@ def _served(result: GateResult) -> list[Finding]:
     if history is None or history.n_candidates <= MANY_CANDIDATES:
         return []
     n = history.n_candidates
-    text = f"These topics have served {n:,} candidates, which may be tuned to them: judge new ones."
+    text = (
+        f"These topics have judged {n:,} candidates, which may be tuned to them: judge new topics."
+    )
     return [Finding("gate.served", text, {"n_candidates": n, "n_gates": len(history.gates)})]
 
 
@@ -299,7 +302,7 @@ def _decided(result: GateResult, rows: list[GateRow]) -> list[Finding]:
 
 
 def decided_after(result: GateResult) -> int | None:
-    """Topics after which the gate was decided: all have passed, or one row has failed."""
+    """Return the number of topics after which all measures passed or one row failed."""
     taken = [row.decided_after for row in _deciding(result)]
     known = [n for n in taken if n is not None]
     if not known or result.verdict not in ("pass", "fail"):
@@ -311,12 +314,12 @@ def _caption(result: GateResult) -> str:
     if result.is_rebuild:
         chance = f"{1.0 - result.alpha:.0%}"
         return (
-            f"{result.candidate} less the mean of {counted(result.n_runs[0], 'build')} of "
-            f"{result.baseline}; {chance} of further builds lie within the tolerances."
+            f"{result.candidate} minus the mean of {counted(result.n_runs[0], 'build')} of "
+            f"{result.baseline}; {chance} of further builds are within the tolerances."
         )
     clusters = "" if result.n_clusters is None else f" in {counted(result.n_clusters, 'cluster')}"
     said = (
-        f"{_as(result.candidate, '(candidate)')} less {_as(result.baseline, '(baseline)')}, "
+        f"{_as(result.candidate, '(candidate)')} minus {_as(result.baseline, '(baseline)')}, "
         f"{counted(result.n_topics, 'topic', form=',')}{clusters}"
         f"{', weighted' if result.is_weighted else ''}; limits are one-sided, "
         f"{level_words(result.alpha)} each"
@@ -333,14 +336,14 @@ def _caption(result: GateResult) -> str:
         said += f"; lower is better by {listed(lower)}"
     if result.history is not None:
         n_gates = counted(len(result.history.gates), "gate")
-        said += f"; these topics have served {n_gates}"
+        said += f"; these topics have decided {n_gates}"
     if _has_holes(result) and result.unjudged == "not-relevant":
         said += "; unjudged documents count as not relevant"
     return f"{said}."
 
 
 def _as(name: str, role: str) -> str:
-    """A run with its role, which the name has already where both are called the same."""
+    """Return a run with its role, which the name already has if both names are equal."""
     return name if name.endswith(role) else f"{name} {role}"
 
 
@@ -391,7 +394,7 @@ LOSSES = TableSpec(
 
 
 def fields(result: GateResult) -> dict[str, Any]:
-    """The promised keys, and what else there is."""
+    """Return the keys of the JSON output."""
     return {
         **picked(result, "verdict alpha"),
         "sentence": _verdict(result, _deciding(result)).text,
@@ -413,7 +416,7 @@ VIEW = View(findings=findings, tables=(ROWS,), fields=fields)
 
 
 def gate_text(result: GateResult, form: str, **looks: Any) -> str:
-    """The view in one of the formats; Markdown with the worst topics, or one line for a chat."""
+    """Return the view in a format; Markdown adds the worst topics, "line" is for chats."""
     if form == "line":
         return chat_line(result)
     view = replace(VIEW, tables=(ROWS, LOSSES)) if form == "markdown" else VIEW
@@ -421,11 +424,11 @@ def gate_text(result: GateResult, form: str, **looks: Any) -> str:
 
 
 LONGEST = 199
-"""Characters of a line for a chat."""
+"""Most characters of a line for a chat."""
 
 
 def chat_line(result: GateResult) -> str:
-    """The verdict in one line, with the three topics that lost most as far as there is room."""
+    """Return the verdict in one line, with up to three topics that lost most."""
     row = _deciding(result)[0]
     limits = f"±{row.margin:.4f}" if result.is_rebuild else f"[{_ends(row.interval, ', ')}]"
     margin = "" if result.is_rebuild else f", margin {row.margin:g}"
@@ -446,7 +449,7 @@ def _cut(text: str, most: int) -> str:
 
 
 def summary_markdown(result: GateResult) -> str:
-    """A summary for a pull request."""
+    """Return a summary for a pull request."""
     heading = f"## {SIGNS[result.verdict]} Gate: {result.verdict}\n"
     return f"{heading}\n{gate_text(result, 'markdown')}"
 
@@ -454,7 +457,7 @@ def summary_markdown(result: GateResult) -> str:
 def junit_xml(
     result: GateResult, unsure: Unsure | None = None, on_holes: OnHoles | None = None
 ) -> str:
-    """A test report: one case per measure and segment, as continuous integration reads them."""
+    """Return a test report for continuous integration with one case per measure and segment."""
     rows = (*result.measures, *result.segments)
     cases = [_case(row, result.alpha, {"cannot tell": unsure, "holes": on_holes}) for row in rows]
     failed = sum("<failure" in case for case in cases)
@@ -475,10 +478,10 @@ def _case(row: GateRow, alpha: float, meant: Mapping[str, str | None]) -> str:
     opening = f'<testcase classname="gate" name={quoteattr(_plain(row.name))}'
     if row.verdict == "pass":
         return f"{opening}/>\n"
-    # A segment that cannot tell holds nothing up; holes in one do, as the exit code has it.
-    holds_nothing_up = row.verdict == "cannot tell" and row.segment is not None
+    # As for the exit code, a segment that cannot tell is ignored, but not one with holes.
+    is_ignored = row.verdict == "cannot tell" and row.segment is not None
     is_let_through = meant.get(row.verdict) == "pass" and not row.pvalue_fail < alpha
-    if holds_nothing_up or is_let_through:
+    if is_ignored or is_let_through:
         return f"{opening}><skipped message={quoteattr(text)}/></testcase>\n"
     lost = "".join(
         f"\n{loss.topic}: {loss.baseline:.4f} to {loss.candidate:.4f}" for loss in row.losses
@@ -488,7 +491,7 @@ def _case(row: GateRow, alpha: float, meant: Mapping[str, str | None]) -> str:
 
 
 def _plain(text: str) -> str:
-    """Without the characters that XML does not know."""
+    """Replace characters that XML does not allow."""
     return "".join(
         mark if mark in "\t\n" or (mark >= " " and not "\ud800" <= mark <= "\udfff") else "?"
         for mark in text
@@ -496,13 +499,12 @@ def _plain(text: str) -> str:
 
 
 def _history_findings(history: GateHistory) -> list[Finding]:
-    """One line: how many gates, how they ended, and what has added up."""
     gates, last = history.gates, history.gates[-1]
     ends = Counter(gate["verdict"] for gate in gates)
     verdicts = ", ".join(f"{n} {verdict}" for verdict, n in ends.most_common())
     totals = [row for row in last["measures"] if row["total"] is not None]
     sums = "; ".join(f"{row['measure']} {signed(row['total'])}" for row in totals[:2])
-    drift = "drift downwards" if history.drifted() else "no drift downwards"
+    drift = "downward drift" if history.drifted() else "no downward drift"
     since = f"{counted(len(gates), 'gate')} since {gates[0]['date'][:10]}"
     text = f"{since} ({verdicts}): {sums}, {drift}."
     values = {
@@ -513,14 +515,14 @@ def _history_findings(history: GateHistory) -> list[Finding]:
     }
     said = [Finding("history.gates", text, values)]
     n = history.n_candidates
-    served = f"The topics have served {counted(n, 'candidate')}"
-    advice = "; candidates may be tuned to them: judge new ones" if n > MANY_CANDIDATES else ""
+    served = f"These topics have judged {counted(n, 'candidate')}"
+    tuned = "; candidates may be tuned to them: judge new topics"
+    advice = tuned if n > MANY_CANDIDATES else ""
     return [*said, Finding("history.served", f"{served}{advice}.", {"n_candidates": n})]
 
 
 def _history_rows(history: GateHistory) -> list[dict[str, Any]]:
-    """Of a gate on several measures, the verdict of the whole stands once."""
-    rows = history.rows()
+    rows = history.rows()  # the verdict of a gate on several measures is shown once
     firsts = np.cumsum([0, *(len(gate["measures"]) for gate in history.gates)])[:-1]
     return [row if n in firsts else {**row, "gate": ""} for n, row in enumerate(rows)]
 
@@ -539,8 +541,8 @@ GATES = TableSpec(
         Col("verdict", form="name"),
         Col("gate", form="name", when=lambda history: len(history.gates[-1]["measures"]) > 1),
     ),
-    caption="Differences from the gate's own baseline and from the first one; limits of the latter "
-    "hold over all nights together.",
+    caption="Differences from the gate's baseline and from the first one; the limits of the latter "
+    "hold for all gates together.",
 )
 
 HISTORY = View(
@@ -555,7 +557,7 @@ HISTORY = View(
 
 
 def history_text(history: GateHistory, form: str, **looks: Any) -> str:
-    """The view of a history in one of the formats, or its line."""
+    """Return the view of a history in one of the formats, or one line."""
     if form == "line":
         return f"{escaped(_history_findings(history)[0].text)}\n"
     return HISTORY.text(history, form, **looks)

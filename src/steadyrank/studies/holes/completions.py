@@ -1,16 +1,16 @@
-"""Completions drawn from the prior, what they say of runs and pairs, and how far they miss.
+"""Completions drawn from the prior, their intervals and tests, and a check of these.
 
-Every hole is drawn once and counts for all runs that have it. Coefficients of the prior, and how
-far topics and runs lie off it, are drawn for each completion. Tests are combined by Rubin's rules
+Every hole (unjudged document) has one grade for all runs. The coefficients of the prior and the
+effects of topics and runs are drawn for each completion. Tests are combined by Rubin's rules
 ("Multiple Imputation for Nonresponse in Surveys", 1987): T = W + (1 + 1/B) × between, with the
 degrees of freedom of Barnard & Rubin (Biometrika 86(4), 1999, doi:10.1093/biomet/86.4.948).
 
-The study is rehearsed on runs whose judgments are complete: as large a part of them as has holes in
-the data is taken as if it had not been pooled. What it alone found is hidden, the prior is fitted
-on the rest, and imputed scores are held against the true ones. Misses that are larger than the
-spread of the completions, be it for effects of runs and topics that the prior lacks or for its own
-error, widen the intervals of the study by the root mean square of miss / spread, times what a t
-distribution with as many degrees of freedom as there were rehearsals is wider than a normal one.
+The study is rehearsed on runs whose judgments are complete. A share of them, as large as the share
+of runs with holes, is treated as not pooled: the documents that they alone found are hidden, the
+prior is fitted on the rest, and imputed scores are compared with the true ones. If errors exceed
+the spread of the completions, the intervals of the study are widened by the root mean square of
+error / spread, times the ratio of a t quantile, with one degree of freedom per rehearsal, to the
+normal one.
 """
 
 from __future__ import annotations
@@ -32,39 +32,39 @@ from steadyrank.stats.pairs.result import CONSTANT
 from steadyrank.studies.holes.prior import PooledDocuments, Prior, check_prior, make_pool
 
 BLOCK = 20
-"""Completions that share a stream of random numbers."""
+"""Number of completions that share a stream of random numbers."""
 
 N_REHEARSALS = 5
 N_COMPLETIONS = 100
 FEWEST_RUNS = 4
-"""Runs without holes below which nothing can be rehearsed."""
+"""A rehearsal requires at least this many runs without holes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Completions:
-    """What completions say of runs and pairs."""
+    """Mean scores of drawn completions."""
 
     means: np.ndarray
-    """[completion, run]: over topics."""
+    """[completion, run]: mean over topics."""
     within: np.ndarray
     """[run, run]: variance of the mean difference within a completion, mean over completions."""
     n_topics: int
     scale: float = 1.0
-    """How much further imputed scores lie off than completions lie apart."""
+    """Factor that widens the spread of completions."""
 
     def intervals(self, confidence: float) -> np.ndarray:
-        """[run, 2]: between which the mean score lies in so many completions, times the scale."""
+        """[run, 2]: quantiles of the mean scores over completions, widened by the scale."""
         tail = (1.0 - confidence) / 2.0
         ends, mean = np.quantile(self.means, [tail, 1.0 - tail], axis=0), self.means.mean(axis=0)
         return np.asarray((mean + self.scale * (ends - mean)).T)
 
     def sign_share(self, pairs: np.ndarray) -> np.ndarray:
-        """[pair]: share of the completions in which the first is above the second; ties half."""
+        """[pair]: share of completions in which the first is above the second; ties count half."""
         a, b = (self.means[:, runs] for runs in pairs.T)
         return np.asarray(((a > b) + 0.5 * (a == b)).mean(axis=0))
 
     def pvalues(self, pairs: np.ndarray) -> np.ndarray:
-        """[pair]: of the paired t test, by Rubin's rules."""
+        """[pair]: p-values of the paired t test, by Rubin's rules."""
         a, b = pairs.T
         return rubin_pvalues(
             self.means[:, a] - self.means[:, b], self.within[a, b], self.n_topics, self.scale
@@ -74,9 +74,9 @@ class Completions:
 def rubin_pvalues(
     estimates: np.ndarray, within: np.ndarray, n: int, scale: float = 1.0
 ) -> np.ndarray:
-    """Two-sided p of estimates [completion, pair] with variances `within` and n - 1 df each.
+    """Return two-sided p-values of estimates [completion, pair] with n - 1 degrees of freedom.
 
-    The variance between completions is taken `scale`² times as large.
+    The variance between completions is multiplied by `scale`².
     """
     n_completions = len(estimates)
     between = scale**2 * (1.0 + 1.0 / n_completions) * estimates.var(axis=0, ddof=1)
@@ -128,16 +128,16 @@ def draw_completions(
 def draw_grades(
     prior: Prior, holes: PooledDocuments, shape: tuple[int, int], stream: np.random.Generator
 ) -> np.ndarray:
-    """One completion: the grades of all open holes."""
+    """Return one completion: the grades of all open holes."""
     n_runs, n_topics = shape
     normals = stream.standard_normal(prior.coefficients.shape)
     coefficients = prior.coefficients + np.einsum("gij,gj->gi", prior.roots, normals)
-    # A logit that varies pulls chances towards 1/2: a steeper one keeps their means, to 1%.
+    # A random logit moves probabilities towards 1/2; a steeper one keeps their means, to 1%.
     coefficients[0] *= np.sqrt(1.0 + 0.346 * (prior.topic_spread**2 + 2.0 * prior.run_spread**2))
     topics = prior.topic_spread * stream.standard_normal(n_topics)
-    # Runs with holes may together be unlike those whose documents were judged.
+    # All runs with holes may differ from those whose documents were judged.
     runs = prior.run_spread * (stream.standard_normal(n_runs) + stream.standard_normal())
-    # Not known, but for its sign: that nobody else found a document never speaks for it.
+    # The ratio is unknown, but at most 1: being found by nobody else is no sign of relevance.
     factor = prior.factor(stream.random())
     effects = topics[holes.topic] + runs[holes.owner]
     uniform = stream.random(len(effects)) / factor if factor > 0.0 else np.ones(len(effects))
@@ -147,7 +147,7 @@ def draw_grades(
 
 
 def _variances_of_differences(scores: np.ndarray) -> np.ndarray:
-    """[run, run]: variance of the mean difference over topics."""
+    """Return [run, run], the variance of the mean difference over topics."""
     n = scores.shape[1]
     centred = scores - scores.mean(axis=1, keepdims=True)
     gram = centred @ centred.T
@@ -158,20 +158,20 @@ def _variances_of_differences(scores: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rehearsal:
-    """What imputing scores that are known says about intervals."""
+    """Check of intervals by imputing known scores."""
 
     n_scores: int = 0
-    """Imputed scores that were held against known ones."""
+    """Number of imputed scores that were compared with known ones."""
     held: float = math.nan
-    """Share of their intervals, not widened, that held the known score."""
+    """Share of their intervals, before widening, that contain the known score."""
     scale: float = 1.0
-    """What the study's intervals are widened by."""
+    """Factor that widens the study's intervals."""
 
 
 def rehearse(
     lists: Lists, measure: HoledMeasure, *, confidence: float, jobs: int | None, seed: int
 ) -> Rehearsal:
-    """Hide, impute and compare, a few times; nothing where too few runs are without holes."""
+    """Hide, impute and compare scores in a few rehearsals, if enough runs are without holes."""
     n_open = np.diff(lists.open.blocks).reshape(lists.lengths.shape).sum(axis=1)
     pooled = order_by_name(lists.runs)
     pooled = pooled[n_open[pooled] == 0]
@@ -196,7 +196,7 @@ def rehearse(
     ratio = np.concatenate([np.empty(0), *misses])
     if not len(ratio):
         return Rehearsal()
-    # Runs of one rehearsal miss together: it counts as one observation of their spread.
+    # The errors of one rehearsal are dependent: it counts as one observation.
     tail = (1.0 + confidence) / 2.0
     uncertain = float(stdtrit(len(misses), tail) / ndtri(tail))
     return Rehearsal(
@@ -214,9 +214,7 @@ def _imputed_and_known(
     jobs: int | None,
     seed: int,
 ) -> tuple[Completions, np.ndarray, np.ndarray] | None:
-    """Completions, the places of hidden runs in them and their true means; None where the prior is
-    refused.
-    """
+    """Return completions, places of hidden runs, and true means; None if the prior is rejected."""
     is_hidden = _hidden_documents(lists, runs, hidden)
     rehearsed, grades = _with_holes(lists, runs, is_hidden), lists.qrels.grades[is_hidden]
     rankings = make_rankings(rehearsed, measure.top_grade)
@@ -233,7 +231,7 @@ def _imputed_and_known(
 
 
 def _pool_depths(lists: Lists) -> np.ndarray:
-    """[run]: down to which rank all its documents are judged, on every topic."""
+    """Return [run], the rank down to which all its documents are judged on every topic."""
     judged = lists.judged
     cells = judged.cells
     place = np.arange(len(cells)) - judged.blocks[cells]
@@ -244,7 +242,7 @@ def _pool_depths(lists: Lists) -> np.ndarray:
 
 
 def _hidden_documents(lists: Lists, runs: np.ndarray, hidden: np.ndarray) -> np.ndarray:
-    """[judgment]: whether hidden runs have it within the cutoff, and no pool of the others."""
+    """Return [judgment], whether only hidden runs have it in their pool."""
     judged = lists.judged
     run = judged.cells // lists.n_topics
     others = np.setdiff1d(runs, hidden)
@@ -257,7 +255,7 @@ def _hidden_documents(lists: Lists, runs: np.ndarray, hidden: np.ndarray) -> np.
 
 
 def _with_holes(lists: Lists, runs: np.ndarray, is_hidden: np.ndarray) -> Lists:
-    """The lists of some runs, in which some judged documents are holes."""
+    """Return the lists of some runs in which some judged documents are holes."""
     qrels, judged = lists.qrels, lists.judged
     blocks = np.concatenate([[0], np.cumsum(is_hidden)])[qrels.blocks]
     cells = (runs[:, None] * lists.n_topics + np.arange(lists.n_topics)).ravel()
@@ -286,7 +284,7 @@ def _with_holes(lists: Lists, runs: np.ndarray, is_hidden: np.ndarray) -> Lists:
 def _chosen(
     entries: CellEntries, cells: np.ndarray, stay: np.ndarray, number: np.ndarray
 ) -> CellEntries:
-    """The entries of some cells that stay, with new numbers of their rows."""
+    """Return the entries of some cells that stay, with new row numbers."""
     counts = np.bincount(entries.cells[stay], minlength=len(entries.blocks) - 1)[cells]
     stay = stay & np.isin(entries.cells, cells)
     return CellEntries(

@@ -1,20 +1,20 @@
-"""How few judgments carry a lead: the fewest documents whose grade, changed, undoes it.
+"""The fewest judgments that undo a lead if their grades are changed.
 
-Topics have no document in common, so that a change counts on one topic alone. There the difference
-of two runs is N / I: N the sum over documents of gain × (what it is worth in the first ranking less
-what it is worth in the second), I the ideal list's, 1 for measures without one.
+A change affects one topic. There the difference of two runs is N / I: N is the sum over documents
+of gain × (weight in the first ranking minus weight in the second), I that of the ideal list, 1 for
+measures without one.
 
 **Linear** (P, RBP, SetP, NumRelRet): changes do not affect each other. Each document has one grade
-that lowers the lead most, so the fewest are those whose changes lower it most: *exact*.
+that lowers the lead most, so the documents that lower it most are the fewest: *exact*.
 
-**nDCG, nG, R, SetR** (I falls and rises with grades) and **AP** (what a document is worth depends
-on the relevant ones above and below it): the change that lowers the lead most is made, and what the
-others on its topic would do is computed again. The documents found do undo the lead; there may be
-fewer that do: an *upper* bound. Toggling a document of AP at rank r, with i relevant ones above it,
-changes the sum of precisions by (i + 1) / r and by 1 / rank of each relevant one below it.
+**nDCG, nG, R, SetR** (I depends on grades) and **AP** (a document's weight depends on the relevant
+ones above and below it): the change that lowers the lead most is made, and the effects of the
+others on its topic are computed again. The documents found undo the lead, but fewer may suffice: an
+*upper* bound. Changing a document of AP at rank r, with i relevant ones above it, changes the sum
+of precisions by (i + 1) / r and by 1 / rank of each relevant one below it.
 
-Only judged documents that one of the two runs ranks within the cutoff are changed: others have no
-grade to change, or count in the ideal list alone. Gains stay those of the grades that there are.
+Only judged documents that one of the two runs ranks within the cutoff are changed; others have no
+grade, or count only in the ideal list. The set of grades and their gains stay the same.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from steadyrank.measures.holes.measures import HoledMeasure, Rankings
 from steadyrank.studies.holes.result import DECIDED, GradeChange, JudgmentFragility
 
 MOST_NAMED = 20
-"""Changes that are named, document by document; of more, only the number is kept."""
+"""Most changes that are listed; of more, only the number is kept."""
 
 
 class _Book(NamedTuple):
-    """The judged documents that rankings have within the cutoff, by rank, and what counts."""
+    """The judged documents of rankings within the cutoff, by rank, with weights and gains."""
 
     blocks: np.ndarray
     rows: np.ndarray
@@ -41,21 +41,23 @@ class _Book(NamedTuple):
     gains: np.ndarray
     """[grade]"""
     sums: np.ndarray
-    """[n]: the ideal list's, of n documents of gain 1; empty for measures without one."""
+    """[n]: sum of an ideal list of n documents of gain 1; empty for measures without one."""
     is_ap: bool
 
 
 class _State(NamedTuple):
-    """Grades as they are changed, and the next change of each topic."""
+    """Changed grades, and the next change of each topic."""
 
     grades: np.ndarray
-    """[judgment], as is what each is worth in the first ranking less in the second."""
+    """[judgment]"""
     worth: np.ndarray
+    """[judgment]: weight in the first ranking minus weight in the second."""
     above: np.ndarray
-    """[topic, grade]: documents of this grade and above."""
+    """[topic, grade]: number of documents of this grade and above."""
     difference: np.ndarray
-    """[topic], as are by how much the best change lowers the lead, its row and its grade."""
+    """[topic]"""
     effect: np.ndarray
+    """[topic]: amount by which the best change, of `row` to `grade`, lowers the lead."""
     row: np.ndarray
     grade: np.ndarray
 
@@ -68,9 +70,9 @@ def judgment_fragility(
     *,
     jobs: int | None = None,
 ) -> list[JudgmentFragility | None]:
-    """Of each pair, the fewest grade changes that undo its lead, given its mean difference.
+    """Return the fewest grade changes that undo the lead of each pair, given its mean difference.
 
-    None without a lead, and for measures of other families.
+    They are None without a lead, and for measures of other families.
     """
     if measure.family not in ("linear", "shared", "AP") or measure.measure.name == "Judged":
         return [None] * len(pairs)
@@ -102,7 +104,7 @@ def _book(rankings: Rankings, measure: HoledMeasure) -> _Book:
 
 def _state(rankings: Rankings) -> _State:
     qrels = rankings.lists.qrels
-    counts = np.column_stack([qrels.sizes, rankings.n_graded])  # of grade 0: never asked for
+    counts = np.column_stack([qrels.sizes, rankings.n_graded])  # the column of grade 0 is unused
     above = np.cumsum(counts[:, ::-1], axis=1)[:, ::-1].copy()
     grades = np.maximum(qrels.grades, 0).astype(np.int64)
     figures, places = np.zeros((2, len(above))), np.zeros((2, len(above)), np.int64)
@@ -112,7 +114,7 @@ def _state(rankings: Rankings) -> _State:
 def _named(rankings: Rankings, measure: HoledMeasure, steps: np.ndarray) -> JudgmentFragility:
     qrels = rankings.lists.qrels
     last = dict(zip(*steps.tolist(), strict=True))
-    # A document that came back to its grade was not changed.
+    # A document that returned to its grade was not changed.
     changed = {row: to for row, to in last.items() if to != max(int(qrels.grades[row]), 0)}
     is_exact = measure.family == "linear" or len(changed) == 1
     rows = [*changed] if len(changed) <= MOST_NAMED else []
@@ -126,7 +128,7 @@ def _named(rankings: Rankings, measure: HoledMeasure, steps: np.ndarray) -> Judg
 
 @part
 def _lay_out(book, state, cell, sign):
-    """Add to each document what it is worth in one ranking; returns the sum of the relevant."""
+    """Add each document's weight in one ranking; return the sum over the relevant ones."""
     first, last = book.blocks[cell], book.blocks[cell + 1]
     above = 0
     for i in range(first, last):
@@ -147,7 +149,7 @@ def _lay_out(book, state, cell, sign):
 
 @inlined
 def _ideal(book, n, grade):
-    """What the ideal list has of a grade's step, where n documents reach it."""
+    """Return a grade's contribution to the ideal list if n documents reach it."""
     return (book.gains[grade] - book.gains[grade - 1]) * book.sums[min(n, len(book.sums) - 1)]
 
 
@@ -180,8 +182,7 @@ def _look_at(book, state, a, b, t, lead):
                         changed -= _ideal(book, above[t, step], step)
                     then = numerator + state.worth[row] * (gains[grade] - gains[own])
                     lowered = lead * (now - (then / changed if changed > 0.0 else 0.0))
-                    # Of grades that do the same the nearest, of documents the first judged one,
-                    # whichever run has it.
+                    # Ties: the nearest grade, and the first judged document of either run.
                     ties = lowered == state.effect[t] > 0.0 and row < state.row[t]
                     if lowered > state.effect[t] or ties:
                         state.effect[t] = lowered
@@ -192,9 +193,9 @@ def _look_at(book, state, a, b, t, lead):
 
 @kernel
 def _undo_lead(book, state, a, b, lead, tolerance, steps):
-    """Change grades until the lead is gone; returns how many changes, -1 where none helps.
+    """Change grades until the lead is gone; return the number of changes, -1 if none helps.
 
-    Writes rows and grades of the changes to `steps` [2, change].
+    Rows and grades of the changes are written to `steps` [2, change].
     """
     for t in range(len(state.effect)):
         _look_at(book, state, a, b, t, lead)

@@ -1,4 +1,4 @@
-"""What `holes` found, drawn: how far scores could move."""
+"""The figure of `holes`: scores with their bounds."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def draw_bars(result: HolesResult, ax: Axes) -> None:
-    """A bar from the lowest to the highest score of each run, and the three estimates on it."""
+    """Draw a bar from the lowest to the highest score of each run, with three estimates."""
     rows = sorted(result.runs, key=lambda row: -row.score)
     place = np.arange(len(rows))
     bars = ax.barh(
@@ -37,7 +37,7 @@ def draw_bars(result: HolesResult, ax: Axes) -> None:
         alpha=0.35,
         label="lowest to highest",
     )
-    ax.use_sticky_edges = False  # or the dot of the lowest score would be cut in half
+    ax.use_sticky_edges = False  # keeps the dot of the lowest score whole
     tell(bars, [_words(row) for row in rows])
     estimates = (
         ("unjudged as not relevant", [row.score for row in rows]),

@@ -1,19 +1,19 @@
-"""How likely an unjudged document is to be relevant, and whether that may be trusted.
+"""The probability that an unjudged document is relevant, and a check of it.
 
-**Evidence.** Features of a document are its best rank, how many runs retrieve it at any rank and
-within the cutoff, and the shares of relevant documents among the others: of its topic, of the run
-that ranks it best, and of that run on that topic.
+**Evidence.** Features of a document are its best rank, the numbers of runs that retrieve it at any
+rank and within the cutoff, and the shares of relevant documents among the others: of its topic, of
+the run that ranks it best, and of that run on that topic.
 
 **Prior.** A logistic regression for each grade, given that a document has the grade below, turns
-features into chances.
+features into probabilities.
 
-**Check.** Judged documents are hidden, and predicted from the others: those that one run alone has
-within the cutoff, a tenth of the runs at a time, as holes arise. One thing no judged document can
-tell: of a run that was not pooled, the judged documents are those that somebody else found, and the
-holes those that nobody did. How much less likely to be relevant a document is for that, its ratio,
-is not identified, but for its sign: it is drawn from 0 to 1. Hidden documents are a mixture of both
-kinds, of which `found_share` of them were found by others: where all pools are among the runs it is
-0, the ratio cancels, and the chances stand as they are.
+**Check.** Judged documents are hidden, and predicted from the others: those that only one run has
+within the cutoff, a tenth of the runs at a time, as holes arise. Judged documents leave one thing
+open: the judged documents of a run that was not pooled were found by others, its holes by nobody
+else. The ratio by which this makes a hole less likely to be relevant is not identified, except that
+it is at most 1: it is drawn from 0 to 1. Hidden documents are a mixture of both kinds, and
+`found_share` of them were found by others. If all pools are among the runs, this share is 0, the
+ratio cancels, and the probabilities need no correction.
 """
 
 from __future__ import annotations
@@ -29,23 +29,23 @@ from steadyrank.measures.holes.lists import Lists
 from steadyrank.stats.logistic import fit_logistic
 
 FEWEST_VOUCHING = 2
-"""One run alone cannot vouch for its own documents."""
+"""Evidence requires another run."""
 
 LEANING = 2.0
-"""Documents' worth by which a share of few documents leans towards that of more."""
+"""Number of documents with which a share is shrunk towards that of more documents."""
 
 MOST_FOLDS = 10
 LEAST_HIDDEN = 30
-"""Hidden documents below which nothing can be said about the prior."""
+"""The check requires at least this many hidden documents."""
 
 CLEARLY_OFF = 0.05
-"""A mean chance that misses by more than this, and by three standard errors, is not calibrated."""
+"""A prior fails if its mean probability is off by more than this and by three standard errors."""
 
 CLEARLY_WORSE = 1.02
-"""A log loss above this times that of a simpler prior is not worth the trouble."""
+"""A prior fails if its log loss is more than this times that of a simpler one."""
 
 TOO_DEEP = 2
-"""Holes below this times the deepest best rank of judged documents are unlike any of them."""
+"""A prior fails if holes are below this times the deepest best rank of judged documents."""
 
 N_BINS = 5
 
@@ -55,29 +55,29 @@ class PooledDocuments(NamedTuple):
 
     topic: np.ndarray
     grade: np.ndarray
-    """-1 of a hole."""
+    """-1 for a hole."""
     best_rank: np.ndarray
     n_runs: np.ndarray
-    """That retrieve it, at any rank."""
+    """Number of runs that retrieve it, at any rank."""
     owner: np.ndarray
     """The run that ranks it best; of several, the first by name."""
     n_within: np.ndarray
-    """Runs that have it within the cutoff."""
+    """Number of runs that have it within the cutoff."""
     is_evidence: np.ndarray
-    """Whether a run that vouches (see `vouching_runs`), other than its owner, has it there too."""
+    """Whether one of `vouching_runs` other than its owner has it within the cutoff."""
 
     @property
     def is_unique(self) -> np.ndarray:
-        """Whether one run alone has it within the cutoff."""
+        """Whether only one run has it within the cutoff."""
         return np.asarray(self.n_within == 1)
 
     def take(self, rows: np.ndarray) -> PooledDocuments:
-        """Some of the documents."""
+        """Return some of the documents."""
         return PooledDocuments(*(column[rows] for column in self))
 
 
 def make_pool(lists: Lists) -> tuple[PooledDocuments, PooledDocuments]:
-    """The judged documents within the cutoff, and the open holes."""
+    """Return the judged documents within the cutoff, and the open holes."""
     n_judged = len(lists.qrels)
     within = lists.judged.ranks <= lists.depth
     judged_rows = lists.judged.rows[within].astype(np.int64)
@@ -111,36 +111,34 @@ def make_pool(lists: Lists) -> tuple[PooledDocuments, PooledDocuments]:
 
 
 def vouching_runs(lists: Lists) -> np.ndarray:
-    """[run by name]: those whose documents within the cutoff are all judged, or else all runs.
+    """Return [run by name], the runs whose documents within the cutoff are all judged, or all runs.
 
-    What a run has in common with a run that was pooled is judged. What it has in common with others
-    is judged if it was pooled itself, and otherwise only if yet another run found it: such
-    documents are better than most, and counting them would flatter the runs with holes.
+    Documents that a run shares with a pooled run are judged. Those that a run with holes shares
+    with others may be judged only since a third run found them: they are better than most, and
+    counting them would raise the scores of runs with holes.
     """
     without_holes = np.ones(len(lists.runs), bool)
     without_holes[places_by_name(lists.runs)[lists.open.cells // lists.n_topics]] = False
-    return (
-        without_holes if without_holes.sum() >= FEWEST_VOUCHING else np.ones(len(lists.runs), bool)
-    )
+    return np.asarray(without_holes | (without_holes.sum() < FEWEST_VOUCHING))
 
 
 class Evidence(NamedTuple):
-    """How many judged documents there are, and how many of them are relevant."""
+    """Numbers of judged and of relevant documents."""
 
     topic: np.ndarray
     """[grade, topic]: judged documents of that grade and above."""
     run: np.ndarray
-    """[2, run by name]: within the cutoff; so is the next."""
+    """[2, run by name]: judged and relevant documents within the cutoff."""
     cell: np.ndarray
-    """[2, run by name, topic]"""
+    """[2, run by name, topic]: judged and relevant documents within the cutoff."""
 
 
 def gather_evidence(lists: Lists, judged: PooledDocuments, top_grade: int) -> Evidence:
-    """Counts over the judged documents that another run vouches for.
+    """Count the judged documents that are evidence.
 
-    Holes are mostly of one run alone. What a run shares with others looks better than what it has
-    alone; only if all evidence is of shared documents is it alike for documents that are judged,
-    hidden and not judged.
+    Most holes are found by one run only, and documents that runs share are relevant more often than
+    others. Evidence has the same meaning for judged, hidden and unjudged documents only if all of
+    it is shared documents.
     """
     known, n_runs = judged.take(judged.is_evidence), len(lists.runs)
     rows, runs, topics = judged_entries(lists)
@@ -165,7 +163,7 @@ def gather_evidence(lists: Lists, judged: PooledDocuments, top_grade: int) -> Ev
 
 
 def judged_entries(lists: Lists) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Row of the pool, run by name and topic of each judged document within the cutoff."""
+    """Return the row of the pool, run by name and topic of judged documents within the cutoff."""
     entries = lists.judged
     within = entries.ranks <= lists.depth
     rows, cells = entries.rows[within], entries.cells[within]
@@ -176,13 +174,13 @@ def judged_entries(lists: Lists) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def features(pool: PooledDocuments, evidence: Evidence, *, inside: bool) -> np.ndarray:
-    """[grade from 1 on, document, feature]: logs of rank and numbers of runs, shares as logits.
+    """Return [grade from 1 on, document, feature]: logs of rank and numbers of runs, and logits.
 
-    Runs are those that retrieve it at any rank, and within the cutoff; all features but the last
-    stand twice, the second time for documents that one run alone has. Shares are those of the
-    topic (of the grade, among documents of the grade below), and of relevant documents of the run
-    that ranks the document best, and of that run on the topic. `inside` says that the documents are
-    part of the evidence: none is evidence for itself.
+    Logits are of the shares of the grade on the topic (among documents of the grade below), of
+    relevant documents of the run that ranks the document best, and of that run on the topic. All
+    features but the number of runs within the cutoff appear a second time for documents that only
+    one run has. `inside`: the documents are part of the evidence, and are not counted for
+    themselves.
     """
     counts = inside & pool.is_evidence
     own = counts & (pool.grade > 0)
@@ -199,7 +197,7 @@ def features(pool: PooledDocuments, evidence: Evidence, *, inside: bool) -> np.n
         total = _total_share(below.sum(), above.sum())
         topic = _leaning(below[pool.topic], above[pool.topic], own_below, own_above, total)
         common = np.stack([*given, *map(_logit, (topic, run, cell))], axis=1)
-        # What one run alone has follows a rule of its own.
+        # Documents that only one run has follow a separate rule.
         alone = common * pool.is_unique[:, None]
         by_grade.append(np.concatenate([common, np.log(pool.n_within)[:, None], alone], axis=1))
     return np.stack(by_grade)
@@ -216,7 +214,7 @@ def _leaning(
     own_relevant: np.ndarray,
     towards: np.ndarray | float,
 ) -> np.ndarray:
-    """The share of relevant documents among the others; one of few leans towards that of more."""
+    """Return the share of relevant documents among the others, shrunk towards `towards`."""
     share = (relevant - own_relevant + LEANING * towards) / (judged - own + LEANING)
     return np.asarray(np.clip(share, 1e-3, 1.0 - 1e-3))
 
@@ -227,51 +225,50 @@ def _logit(share: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Prior:
-    """Chances of grades, given features."""
+    """Probabilities of grades, given features."""
 
     coefficients: np.ndarray
-    """[grade from 1 on, feature]: of having it, given the grade below."""
+    """[grade from 1 on, feature]: coefficients of a grade, given the grade below."""
     roots: np.ndarray
-    """[grade from 1 on, feature, feature]: times standard normals, how coefficients vary."""
+    """[grade from 1 on, feature, feature]: square roots of the coefficients' covariances."""
     topic_spread: float = 0.0
-    """How far the documents of a topic lie together above or below, as a logit; the same for a run.
-    """
+    """Standard deviation of the effects of topics, as logits."""
     run_spread: float = 0.0
+    """Standard deviation of the effects of runs, as logits."""
     found_share: float = 0.0
-    """Share of the hidden documents that are judged because somebody else found them."""
+    """Share of the hidden documents that are judged because others found them."""
     x: np.ndarray = field(default_factory=lambda: np.empty((0, 0, 0)))
     """[grade from 1 on, hole, feature]"""
 
     def factor(self, ratio: float) -> float:
-        """What the chances of holes are multiplied by, if a document that nobody else found is
-        `ratio` times as likely to be relevant as one that somebody did.
+        """Return the factor of the probabilities of holes relative to those of hidden documents.
 
-        Hidden documents are a mixture of the two: their chances are the factor's unit.
+        A document that nobody else found is `ratio` times as likely to be relevant as one that
+        others found; hidden documents are a mixture of the two.
         """
         mixture = ratio + self.found_share * (1.0 - ratio)
         return ratio / mixture if mixture > 0.0 else 1.0
 
     def reach(self, x: np.ndarray) -> np.ndarray:
-        """[document, grade from 1 on]: chance of that grade or a higher one."""
+        """[document, grade from 1 on]: probability of that grade or a higher one."""
         logits = np.einsum("gik,gk->ig", x, self.coefficients)
         return np.asarray(np.cumprod(1.0 / (1.0 + np.exp(-logits)), axis=1))
 
 
 def fit_prior(training: PooledDocuments, evidence: Evidence, top_grade: int) -> Prior:
-    """Logistic regressions by Newton's method; their spread allows for topics as clusters."""
+    """Fit logistic regressions by Newton's method, with topics as clusters."""
     x = features(training, evidence, inside=True)
     fits = []
     for grade in range(1, top_grade + 1):
-        asked = training.grade >= grade - 1
-        fits.append(
-            fit_logistic(x[grade - 1, asked], training.grade[asked] >= grade, training.topic[asked])
-        )
+        used = training.grade >= grade - 1
+        reached = training.grade[used] >= grade
+        fits.append(fit_logistic(x[grade - 1, used], reached, training.topic[used]))
     coefficients, roots = (np.stack(column) for column in zip(*fits, strict=True))
     return Prior(coefficients=coefficients, roots=roots)
 
 
 class Bin(NamedTuple):
-    """Hidden documents of similar chances."""
+    """Hidden documents of similar probabilities."""
 
     predicted: float
     observed: float
@@ -280,28 +277,28 @@ class Bin(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PriorCheck:
-    """What hiding judged documents says about the prior."""
+    """Check of the prior on hidden judged documents."""
 
     n_hidden: int
     predicted: float = math.nan
-    """Mean chance of being relevant."""
+    """Mean predicted probability of relevance."""
     observed: float = math.nan
-    """Share that was relevant."""
+    """Share of relevant documents."""
     standard_error: float = math.nan
-    """Of their difference, topics being clusters."""
+    """Standard error of predicted - observed with topics as clusters."""
     log_loss: float = math.nan
-    """Of the grades, per document; so are the next two."""
+    """Log loss of the grades per document."""
     log_loss_run: float = math.nan
-    """Fröbe et al.'s run-based prior: grades of the run's other judged documents of the topic."""
+    """Log loss of Fröbe et al.'s run-based prior: the run's other judged documents of the topic."""
     log_loss_pool: float = math.nan
-    """Their pool-based prior: grades of all other judged documents of the topic."""
+    """Log loss of their pool-based prior: all other judged documents of the topic."""
     bins: tuple[Bin, ...] = ()
     seen_share: float = 0.0
-    """Of the documents that one run alone has, where holes are: judged, as others found them."""
+    """Share of judged documents among those that only one run has, at the ranks of holes."""
     found_share: float = 0.0
-    """Of the hidden documents: judged because somebody else found them."""
+    """Share of the hidden documents that are judged because others found them."""
     failure: str = ""
-    """Why the prior is refused; nothing where it passes."""
+    """Reason why the prior is rejected; empty if it passes."""
 
     @property
     def passed(self) -> bool:
@@ -312,16 +309,14 @@ class PriorCheck:
 def check_prior(
     judged: PooledDocuments, holes: PooledDocuments, lists: Lists, top_grade: int
 ) -> tuple[Prior | None, PriorCheck]:
-    """Fit the prior, hide what single runs brought, and see whether it predicts that."""
+    """Fit the prior, and check it on hidden documents of single runs; None if it is rejected."""
+    if len(lists.runs) == 1:
+        return None, PriorCheck(n_hidden=0, failure="a single run allows no check")
     hidden, reach, by_run, by_pool = _predict_hidden(judged, lists, top_grade)
     y = judged.grade[hidden]
-    if len(lists.runs) == 1:
-        return None, PriorCheck(
-            n_hidden=0, failure="with a single run there is nothing to check it on"
-        )
     if len(hidden) < LEAST_HIDDEN or not 0 < (y > 0).sum() < len(y):
         failure = (
-            f"only {len(hidden)} judged documents ({int((y > 0).sum())} relevant) are those of a "
+            f"only {len(hidden)} judged documents ({int((y > 0).sum())} relevant) were found by a "
             "single run"
         )
         return None, PriorCheck(n_hidden=len(hidden), failure=failure)
@@ -354,10 +349,8 @@ def check_prior(
 
 
 def _failure(check: PriorCheck, judged: PooledDocuments, holes: PooledDocuments) -> str:
-    deepest, middle = (
-        int(judged.best_rank.max()),
-        np.median(holes.best_rank) if len(holes[0]) else 0,
-    )
+    deepest = int(judged.best_rank.max())
+    middle = np.median(holes.best_rank) if len(holes.best_rank) else 0
     if middle > TOO_DEEP * deepest:
         return (
             f"half of the unjudged documents are below rank {middle:.0f}, "
@@ -366,7 +359,7 @@ def _failure(check: PriorCheck, judged: PooledDocuments, holes: PooledDocuments)
     off = abs(check.predicted - check.observed)
     if off > CLEARLY_OFF and off > 3.0 * check.standard_error:
         return (
-            f"it predicts {check.predicted:.0%} of the hidden documents to be relevant, and "
+            f"it predicts that {check.predicted:.0%} of the hidden documents are relevant, and "
             f"{check.observed:.0%} are"
         )
     simpler = min(check.log_loss_run, check.log_loss_pool)
@@ -378,10 +371,10 @@ def _failure(check: PriorCheck, judged: PooledDocuments, holes: PooledDocuments)
 def _predict_hidden(
     judged: PooledDocuments, lists: Lists, top_grade: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Rows that are hidden in some fold, with chances by the prior, by their run, by the pool."""
+    """Return hidden rows, with probabilities by the prior, by their run and by the pool."""
     unique = np.flatnonzero(judged.is_unique)
     n_folds = min(MOST_FOLDS, len(lists.runs))
-    # What one run alone has is no evidence, and no fold hides anything else.
+    # Folds hide documents of a single run, which are no evidence.
     evidence = gather_evidence(lists, judged, top_grade)
     entry_rows, runs, topics = judged_entries(lists)
     n_cells, cells = len(lists.runs) * lists.n_topics, runs * lists.n_topics + topics
@@ -409,23 +402,23 @@ def _predict_hidden(
 
 
 def _reached(place: np.ndarray, grade: np.ndarray, n_places: int, top_grade: int) -> np.ndarray:
-    """[place, grade]: how many documents reach the grade."""
+    """Return [place, grade], the number of documents that reach the grade."""
     return np.stack(
         [np.bincount(place[grade >= g], minlength=n_places) for g in range(top_grade + 1)], axis=1
     )
 
 
 def _shares(reached: np.ndarray) -> np.ndarray:
-    """[place, grade from 1 on]: share of documents that reach it, with one more of each grade."""
+    """Return [place, grade from 1 on], the share that reaches it, with one more of each grade."""
     smoothed = reached + np.arange(reached.shape[1], 0, -1.0)
     return np.asarray(smoothed[:, 1:] / smoothed[:, :1])
 
 
 def seen_share(judged: PooledDocuments, holes: PooledDocuments) -> float:
-    """Of the documents that one run alone has, at the ranks where holes are, the share judged.
+    """Return the share of judged documents among those of a single run, at the ranks of holes.
 
-    Somebody else must have found these. The larger the share, the more it says of a hole that
-    nobody else found it.
+    Others must have found these. The larger the share, the more informative it is that nobody else
+    found a hole.
     """
     ours, theirs = judged.take(judged.is_unique), holes.take(holes.is_unique)
     if not len(theirs.topic):
@@ -438,7 +431,7 @@ def seen_share(judged: PooledDocuments, holes: PooledDocuments) -> float:
 
 
 def first_holes(lists: Lists) -> np.ndarray:
-    """[run by name]: the rank of its first hole on any topic."""
+    """Return [run by name], the rank of its first hole on any topic."""
     first = np.full(len(lists.runs), np.iinfo(np.int64).max)
     runs = places_by_name(lists.runs)[lists.open.cells // lists.n_topics]
     np.minimum.at(first, runs, lists.open.ranks)
@@ -446,17 +439,17 @@ def first_holes(lists: Lists) -> np.ndarray:
 
 
 def _found_share(hidden: PooledDocuments, first_hole: np.ndarray, seen: float) -> float:
-    """The share of the hidden documents that somebody else than the given runs found.
+    """Return the share of the hidden documents that others found.
 
-    Above the first hole of a run all its documents are judged, whoever found them: as many as
-    elsewhere were found by others. From there on, only what others found is judged.
+    Above the first hole of a run all its documents are judged, and others found as many of them as
+    elsewhere. From there on, only documents that others found are judged.
     """
     below = hidden.best_rank >= first_hole[hidden.owner]
     return float(np.where(below, 1.0, seen).mean())
 
 
 def _rank_place(pool: PooledDocuments) -> np.ndarray:
-    """A number for each run and rank; below rank 32, for each run and octave of ranks."""
+    """Return a number for each run and rank; below rank 32, for each run and octave of ranks."""
     octave = 32 + np.floor(np.log2(np.maximum(pool.best_rank, 32))).astype(np.int64)
     return np.asarray(pool.owner * 96 + np.where(pool.best_rank < 32, pool.best_rank, octave))
 
@@ -469,7 +462,7 @@ def _log_loss(reach: np.ndarray, grade: np.ndarray) -> float:
 
 
 def _bins(chance: np.ndarray, relevant: np.ndarray) -> tuple[Bin, ...]:
-    """Chances against shares, in bins of equal size."""
+    """Return probabilities and shares in bins of equal size."""
     parts = np.array_split(np.argsort(chance, kind="stable"), N_BINS)
     return tuple(
         Bin(float(chance[rows].mean()), float(relevant[rows].mean()), len(rows))
@@ -479,9 +472,9 @@ def _bins(chance: np.ndarray, relevant: np.ndarray) -> tuple[Bin, ...]:
 
 
 def _spread(relevant: np.ndarray, chance: np.ndarray, group: np.ndarray) -> float:
-    """How far groups lie above or below their chances beyond what independent documents would.
+    """Return the standard deviation of the effects of groups by the method of moments.
 
-    By moments: the sum of residuals of a group has variance V + spread² V², V = sum of p (1 - p).
+    The sum of residuals of a group has variance V + spread² V², with V = sum of p (1 - p).
     """
     n = int(group.max(initial=-1)) + 1
     residual = np.bincount(group, relevant - chance, minlength=n)

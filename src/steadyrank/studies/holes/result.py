@@ -1,4 +1,4 @@
-"""What `holes` found: scores and differences between what they could be at worst and at best."""
+"""The results of `holes`: scores and differences with their bounds."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ from steadyrank.studies.holes.prior import PriorCheck
 from steadyrank.words import by_number, counted
 
 DECIDED = 1e-12
-"""A bound this close to 0 does not decide a pair: it may be a rounding error."""
+"""A bound this close to 0 may be a rounding error and does not decide a pair."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HolesRun:
-    """One run: mean scores over topics."""
+    """One run with its mean scores over topics."""
 
     run: str
     unjudged_share: float
-    """Of its documents within the cutoff, on all topics together."""
+    """Share of its documents within the cutoff that are unjudged, over all topics."""
     score: float
-    """As usual: unjudged documents are not relevant."""
+    """Score that counts unjudged documents as not relevant."""
     lowest: float
-    """Over all completions."""
+    """Lowest score over all completions."""
     highest: float
     judged_only: float
-    """Unjudged documents left out of the ranking."""
+    """Score of the ranking without unjudged documents."""
     imputed: float | None
-    """Mean over completions drawn from the prior."""
+    """Mean score over completions drawn from the prior."""
     imputed_interval: Interval | None
 
 
 class GradeChange(NamedTuple):
-    """A judgment, and the grade that it is changed to."""
+    """A changed judgment."""
 
     topic: str
     document: str
@@ -50,18 +50,18 @@ class GradeChange(NamedTuple):
 
 
 class JudgmentFragility(NamedTuple):
-    """The fewest judgments whose grade, changed, undoes the lead of a pair."""
+    """The fewest judgments that undo the lead of a pair if they are changed."""
 
     n: int
     kind: Literal["exact", "upper"]
-    """Whether no fewer do, or perhaps fewer."""
+    """"upper" if fewer judgments may suffice."""
     documents: tuple[GradeChange, ...]
-    """What lowers the lead most first; empty where they are more than 20."""
+    """Changes, the most effective first; empty if there are more than 20."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HolesPair:
-    """Two runs; differences are first less second."""
+    """Two runs; differences are first minus second."""
 
     a: str
     b: str
@@ -69,25 +69,24 @@ class HolesPair:
     lowest: float
     highest: float
     decided: bool
-    """Whether no completion makes the other run better, or as good."""
+    """Whether no completion makes the other run better or equally good."""
     bounds: Literal["exact", "outer"]
-    """Whether completions attain both bounds, or none passes them."""
+    """"exact" if completions attain both bounds, else "outer"."""
     pvalue: float
-    """Paired t test, unjudged documents being not relevant, not corrected."""
+    """p-value of the uncorrected paired t test; unjudged documents count as not relevant."""
     difference_imputed: float | None
     sign_share: float | None
     """Share of the drawn completions in which a is above b."""
     pvalue_imputed: float | None
-    """The same test over drawn completions, by Rubin's rules."""
+    """p-value of this test over drawn completions, by Rubin's rules."""
     fragility: JudgmentFragility | None = None
-    """None without a lead, and for measures other than P, RBP, SetP, NumRelRet, nDCG, nG, R, SetR
-    and AP."""
+    """Known for P, RBP, SetP, NumRelRet, nDCG, nG, R, SetR and AP if one run leads."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 @shown_by("studies.holes.view:VIEW.text")
 class HolesResult(Framed):
-    """What `holes` found: bounds and estimates per run, and which pairs are decided.
+    """The result of `holes`: bounds and estimates per run, and decided pairs.
 
     Examples
     --------
@@ -101,20 +100,20 @@ class HolesResult(Framed):
 
     measure: str
     bounds: Literal["exact", "outer"]
-    """Whether some completion attains each bound, of runs and of pairs, or none passes it."""
+    """"exact" if completions attain all bounds of runs and pairs, else "outer"."""
     run_bounds: Literal["exact", "outer"]
-    """The same of the runs alone."""
+    """"exact" if completions attain all bounds of runs, else "outer"."""
     n_topics: int
     n_judged: int
-    """Judgments."""
+    """Number of judgments."""
     n_holes: int
-    """Unjudged documents, each counted once per topic, that some run ranks within the cutoff."""
+    """Number of unjudged documents, counted per topic, that some run ranks within the cutoff."""
     top_grade: int
     runs: tuple[HolesRun, ...]
     pairs: tuple[HolesPair, ...]
     prior: PriorCheck
     rehearsal: Rehearsal
-    """How imputed scores of runs whose judgments are complete came out."""
+    """Check of the intervals on runs whose judgments are complete."""
     n_samples: int
     confidence: float
     ask: tuple[Ask, ...] = ()
@@ -122,7 +121,7 @@ class HolesResult(Framed):
     seed: int
 
     def caption(self) -> str:
-        """What a table of this result must say: sizes, bounds, completions."""
+        """Return sizes, bounds and completions, for captions."""
         drawn = f"; {self.n_samples:,} completions, seed {self.seed}" if self.n_samples else ""
         return (
             f"{self.measure} of {counted(len(self.runs), 'run')} on "
@@ -132,9 +131,7 @@ class HolesResult(Framed):
 
     @property
     def interval_warning(self) -> str:
-        """Why the imputed intervals may be too short, in a clause; nothing where they were checked
-        or there are none.
-        """
+        """A clause that says why the imputed intervals are unchecked, if they are."""
         if not self.n_samples or self.rehearsal.n_scores:
             return ""
         n_pooled = self.n_fully_judged
@@ -154,17 +151,17 @@ class HolesResult(Framed):
 
     @property
     def n_fully_judged(self) -> int:
-        """Runs without unjudged documents within the cutoff."""
+        """Number of runs without unjudged documents within the cutoff."""
         return sum(row.unjudged_share == 0.0 for row in self.runs)
 
     @property
     def n_decided(self) -> int:
-        """Pairs whose order no completion can change."""
+        """Number of pairs whose order no completion changes."""
         return sum(pair.decided for pair in self.pairs)
 
     @property
     def leader_pair(self) -> HolesPair | None:
-        """The leader and the rival that the fewest grade changes put level with it or above."""
+        """The leader and the rival that the fewest grade changes raise to its level or above."""
         leader = max(self.runs, key=lambda row: row.score).run
         found = [
             (pair.fragility.n, abs(pair.difference), place)
@@ -175,9 +172,7 @@ class HolesResult(Framed):
 
     @property
     def decided(self) -> np.ndarray:
-        """[run, run]: 1 where the run of the row is above that of the column in every completion,
-        -1 where it is below, 0 where completions differ.
-        """
+        """[run, run]: 1 if the first is above the second in every completion, -1 if below, or 0."""
         signs = np.zeros((len(self.runs), len(self.runs)), np.int64)
         for (a, b), pair in zip(all_pairs(len(self.runs)).tolist(), self.pairs, strict=True):
             if pair.decided:
@@ -186,7 +181,7 @@ class HolesResult(Framed):
         return signs
 
     def rows(self) -> list[dict[str, Any]]:
-        """One row per run, best score first."""
+        """Return one row per run, best score first."""
         best_first = sorted(self.runs, key=lambda row: -row.score)
         return [
             {

@@ -1,9 +1,9 @@
 """`holes`: would complete judgments change the table?
 
-For anyone who compares runs that were not all pooled: dense retrievers find documents that nobody
-judged. Counting these as not relevant punishes the new, leaving them out flatters it. Here are the
-bounds that no completion of the judgments passes (`bounds` has the proofs), what to expect by a
-prior that is fitted on judged documents and checked by hiding some, and which documents to judge.
+Runs that were not pooled retrieve unjudged documents. Counting these as not relevant lowers the
+scores of such runs, leaving them out raises them. `holes` computes bounds over all completions of
+the judgments (`measures.holes.bounds` has the proofs), estimates by a prior that is fitted on
+judged documents and checked by hiding some, and the documents to judge next.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ import numpy as np
 
 from steadyrank.compute.executors import Progress
 from steadyrank.compute.random import Rng, seed_from
-from steadyrank.data.qrels import Qrels
 from steadyrank.data.read.qrels import judgments_of
 from steadyrank.data.read.runs import ReadingOptions
 from steadyrank.errors import InputError, arg, check_choice, check_count, warn
@@ -44,7 +43,7 @@ from steadyrank.studies.holes.result import (
 __all__ = ["HolesResult", "holes"]
 
 SURE = 0.95
-"""A pair is settled once so many completions agree on its order."""
+"""A pair is settled if this share of the completions agrees on its order."""
 
 
 @data_first
@@ -72,29 +71,28 @@ def holes(
     Parameters
     ----------
     runs, qrels : object
-        As `evaluate` takes them.
+        As in `evaluate`.
     measure : str or Measure
         P@k, R@k, AP, nDCG, RR, RBP, ERR, Success@k, Judged@k, nG@1, SetP, SetR, NumRelRet, nERR,
         Q, SetF or SetAP.
     more : object, optional
-        Further judgments, as `qrels`, that are added to them; a document that both judge must have
-        one grade.
+        Further judgments that are added to `qrels`; both must agree on common documents.
     n_samples : int
-        Completions that are drawn from the prior; 0 omits imputation.
+        Number of completions drawn from the prior; 0 omits imputation.
     confidence : float
         Level of the imputed intervals.
     ask : int
-        How many documents to name whose judgment would settle most.
+        Number of documents to list whose judgment would settle most.
     topic_texts : mapping, optional
-        Text of each topic, as `read_topics` reads it, to show beside the documents to judge.
+        Text of each topic, as `read_topics` reads it, to show with the documents to judge.
     missing : str
         A judged topic that a run lacks scores 0 ("zero"), or is an "error".
     jobs, scheduler, executor : optional
         As in `evaluate`.
     reading, progress : callable, optional
-        Are given (finished, total) runs read and blocks of completions done.
+        Called with (finished, total) runs read and blocks of completions.
     rng : int, Generator or None
-        Seed of the completions; the bounds need none.
+        Seed of the completions.
     **reading_options : optional
         `name_from`, `duplicates`, `run_info`, `team_from`, `system_from` and `names`, as in
         `read_runs`.
@@ -102,9 +100,9 @@ def holes(
     Returns
     -------
     HolesResult
-        Per run the score, its lowest and highest values over all completions, the score over judged
-        documents only and the imputed one; per pair whether its order is decided; and the documents
-        to judge next.
+        For each run the score, its lowest and highest values over all completions, the score over
+        judged documents only and the imputed score; for each pair whether its order is decided; and
+        the documents to judge next.
 
     Notes
     -----
@@ -138,7 +136,12 @@ def holes(
     seed = seed_from(rng)
     _check(n_samples, ask, missing)
     check_open_unit("confidence", confidence)
-    judged = _judgments(qrels, more)
+    judged = judgments_of(qrels)
+    if more is not None:
+        judged = joined_qrels(judged, judgments_of(more))
+    if len(judged) == 0:
+        raise InputError("the qrels hold no judgments")
+    judged = by_document(judged)
     holed = parse_holed(measure, judged.max_grade)
     lists = read_lists(
         runs,
@@ -212,15 +215,6 @@ def _check(n_samples: int, ask: int, missing: str) -> None:
     check_choice("way to treat missing topics", missing, get_args(Missing))
 
 
-def _judgments(qrels: Any, more: Any) -> Qrels:
-    judged = judgments_of(qrels)
-    if more is not None:
-        judged = joined_qrels(judged, judgments_of(more))
-    if len(judged) == 0:
-        raise InputError("the qrels hold no judgments")
-    return by_document(judged)
-
-
 def _kind(is_exact: bool) -> Literal["exact", "outer"]:
     return "exact" if is_exact else "outer"
 
@@ -233,12 +227,11 @@ def _run_rows(
     drawn: Completions | None,
     confidence: float,
 ) -> tuple[HolesRun, ...]:
-    """One row per run; scores [run, topic] as usual, and condensed to judged documents."""
     score, judged_only = scores.mean(axis=1), condensed.mean(axis=1)
     imputed = None if drawn is None else drawn.means.mean(axis=0)
     ends = None
     if drawn is not None:
-        # Widened, an interval may reach beyond what any completion gives.
+        # A widened interval may exceed the bounds of all completions.
         ends = np.clip(drawn.intervals(confidence), bounds.lowest[:, None], bounds.highest[:, None])
     return tuple(
         HolesRun(
@@ -294,14 +287,14 @@ def _pair_rows(
 def _asked(
     lists: Lists, measure: HoledMeasure, pairs: tuple[HolesPair, ...], prior: Prior | None, n: int
 ) -> tuple[Ask, ...]:
-    """Documents to judge for the pairs that are not settled; if all are, for those undecided."""
+    """Return documents to judge for the pairs that are not settled, or else not decided."""
     is_open = np.array([not pair.decided for pair in pairs], bool)
     share = np.array([0.5 if pair.sign_share is None else pair.sign_share for pair in pairs])
     unsettled = is_open & (share > 1.0 - SURE) & (share < SURE)
     a, b = all_pairs(len(lists.runs))[unsettled if unsettled.any() else is_open].T
     undecided = np.zeros((len(lists.runs), len(lists.runs)), bool)
     undecided[a, b] = undecided[b, a] = True
-    # Without a prior every hole is as uncertain as it can be.
+    # Without a prior, grades are most uncertain.
     reach = np.full((lists.n_open, measure.top_grade), 0.5)
     if prior is not None:
         factor = np.mean([prior.factor(ratio) for ratio in np.linspace(0.005, 0.995, 100)])

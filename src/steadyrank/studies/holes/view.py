@@ -1,4 +1,4 @@
-"""How `holes` is shown: what each run and each pair could come to, and which documents to judge."""
+"""Sentences, tables and the section of `holes`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from steadyrank.words import MISSING, by_number, counted, percent, swap_words
 
 
 def findings(result: HolesResult) -> list[Finding]:
-    """What complete judgments could change, and whether imputed figures were checked."""
+    """Say what complete judgments could change, and whether imputed scores were checked."""
     said = [_decided(result)] if result.pairs and result.n_holes else [_unjudged(result)]
     said += _leader(result)
     check, rehearsal = result.prior, result.rehearsal
@@ -50,7 +50,7 @@ def findings(result: HolesResult) -> list[Finding]:
         )
         said.append(Finding("holes.checked", text, picked(rehearsal, "n_scores held scale")))
     elif check.failure and result.n_holes:
-        text = f"Nothing is imputed, as the prior fails: {check.failure}."
+        text = f"No scores are imputed, since the prior fails: {check.failure}."
         said.append(Finding("holes.rejected", text, {"n_hidden": check.n_hidden}))
     said += _fragile(result)
     if result.n_samples:
@@ -64,21 +64,19 @@ def findings(result: HolesResult) -> list[Finding]:
 
 
 def _unjudged(result: HolesResult) -> Finding:
-    """Where there are no pairs, or no holes that could change one."""
     n_open = len(result.pairs) - result.n_decided
     values = picked(result, "n_holes n_decided") | {"n_pairs": len(result.pairs)}
     if result.n_holes:
         share = percent(max(row.unjudged_share for row in result.runs))
         documents = counted(result.n_holes, "document is", "documents are", form=",")
-        text = f"{documents} unjudged within the reach of {result.measure}, {share} of the run's."
+        text = f"{documents} unjudged within the depth of {result.measure}, {share} of the run's."
     else:
         tied = f"; {counted(n_open, 'pair is', 'pairs are', form=',')} tied" if n_open else ""
-        text = f"Every document within the reach of {result.measure} is judged{tied}."
+        text = f"Every document within the depth of {result.measure} is judged{tied}."
     return Finding("holes.unjudged", text, values)
 
 
 def _decided(result: HolesResult) -> Finding:
-    """How many pairs no completion turns, and what is known of the others."""
     n, n_decided = len(result.pairs), result.n_decided
     n_open = n - n_decided
     is_exact = all(pair.bounds == "exact" for pair in result.pairs if not pair.decided)
@@ -131,7 +129,6 @@ def _fragile(result: HolesResult) -> list[Finding]:
 
 
 def _fragility(pair: HolesPair) -> dict[str, Any] | None:
-    """The keys of the JSON output."""
     if pair.fragility is None:
         return None
     documents = [
@@ -142,7 +139,7 @@ def _fragility(pair: HolesPair) -> dict[str, Any] | None:
 
 
 def _changes(row: Mapping[str, Any]) -> Cell:
-    """How many grade changes undo a lead; where there may be fewer, with the sign for it."""
+    """Show the number of grade changes, with ≤ if fewer may suffice."""
     found = row["fragility"]
     cell = whole(found and found["n"])
     return replace(cell, text=f"≤ {cell.text}") if found and found["kind"] == "upper" else cell
@@ -206,7 +203,7 @@ ASK = TableSpec(
 
 
 def ask_text(result: HolesResult) -> str:
-    """The documents to judge as tab-separated lines, with the topics' texts where known."""
+    """Return the documents to judge as tab-separated lines, with the topics' texts if known."""
     texts = result.topic_texts
     header = ["topic", "document", "value", *([] if texts is None else ["text"])]
     lines = ["\t".join(header)]
@@ -219,7 +216,7 @@ def ask_text(result: HolesResult) -> str:
 
 
 def fields(result: HolesResult) -> dict[str, Any]:
-    """The promised keys, and what else was found."""
+    """Return the keys of the JSON output."""
     check, rehearsal = result.prior, result.rehearsal
     run_keys = "run unjudged_share score lowest highest judged_only imputed imputed_interval"
     return {
@@ -256,7 +253,7 @@ VIEW = View(
             "is decided if no grades change its order."
         ),
         means_not=(
-            "Documents that no run retrieved are assumed to be not relevant. Imputed scores rest "
+            "Documents that no run retrieved are assumed to be not relevant. Imputed scores depend "
             "on a prior that was checked on judged documents; unjudged ones may differ from these."
         ),
     ),
@@ -320,7 +317,7 @@ def _front(result: HolesResult, findings: Findings) -> Front:
 
 
 def reversed_by_judgments(holes: HolesResult) -> np.ndarray:
-    """Per pair, the share of drawn completions that reverse it; NaN where there is no order."""
+    """Return the share of drawn completions that reverse each pair; NaN for pairs without order."""
     shares = [
         math.nan
         if pair.sign_share is None or abs(pair.difference) <= SAME_MEAN
@@ -355,7 +352,7 @@ def _of_two(panel: PairPanel, result: HolesResult, findings: Findings) -> None:
     low, high = np.array(ends, float).reshape(-1, 2).T
     panel.add(
         f"Missing judgments (by {result.measure})",
-        "the difference lies between {least} and {most} over all completions: {turned}",
+        "the difference is between {least} and {most} over all completions: {turned}",
         least=signed_texts(low),
         most=signed_texts(high),
         turned=[MISSING if pair is None else _turned_words(pair) for pair, _ in chosen],

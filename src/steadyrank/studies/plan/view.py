@@ -201,9 +201,9 @@ def _differences_caption(result: PlanResult) -> str:
     if not result.demands.paired:
         return f"{said.format('unpaired')}; topics are per system."
     by_pilot = all(plan.is_by_differences for plan in result.plans)
-    whose = "the mean pair's" if by_pilot else "the one requested"
+    whose = "the mean over pairs" if by_pilot else "the given variance"
     has_first = any(row.runs is not None for row in result.differences)
-    own = "the first two runs by their own variance, " if has_first else ""
+    own = "the first two runs by their variance, " if has_first else ""
     return f"{said.format('paired')}; {own}any two by {whose} (docs/plan.md)."
 
 
@@ -245,8 +245,8 @@ PILOT = TableSpec(
         Col("effective_df", form="count"),
         Col("df", "nominal df", "count", "known"),
     ),
-    caption="The pilot: its two-way variances, and the degrees of freedom of chi-square intervals, "
-    "which are not about other runs (docs/plan.md).",
+    caption="Two-way variances of the pilot, and degrees of freedom of its chi-square intervals, "
+    "which do not apply to other runs (docs/plan.md).",
 )
 
 

@@ -1,7 +1,7 @@
-"""What `pools` found, drawn: how far pilot data of fewer teams and topics lead astray.
+"""The figure of `pools`: the variance by the number of teams left out.
 
-Figures 1 and 2 of Sakai & Shang (EVIA 2016): the variance against the teams left out, a panel for
-each measure, a line for each number of pilot topics.
+Figures 1 and 2 of Sakai & Shang (EVIA 2016), with a panel for each measure and a line for each
+number of pilot topics.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     from steadyrank.studies.pools.result import PoolsResult
 
 ACROSS = 3
-"""Panels beside each other."""
+"""Number of panels in a row."""
 
 APART = 0.12
-"""How far lines with different numbers of pilot topics stand apart, in teams."""
+"""Horizontal distance of lines with different numbers of pilot topics, in teams."""
 
 
 def draw_variances(result: PoolsResult, ax: Axes, *, measure: str | None = None) -> None:
-    """Mean variance over trials and their range against k; dashed, the one by all data.
+    """Draw the mean variance over trials and their range by k, and the variance of all data.
 
-    One measure, or a panel for each. In paper mode the interval of the mean stands for the range.
+    It has one measure, or a panel for each. In paper mode the interval of the mean is drawn.
     """
     ks = np.array([0, *result.ks])
     by_all = {reference.measure: reference.variance for reference in result.references}
@@ -45,7 +45,6 @@ def draw_variances(result: PoolsResult, ax: Axes, *, measure: str | None = None)
                 for k, mean in zip(ks, means, strict=True)
             ]
             arms = np.nan_to_num(np.abs(np.array(ends).T - means))
-            # Lines of different numbers of pilot topics stand a little beside each other.
             x = ks + APART * (s - (len(result.pilot_topics) - 1) / 2)
             looks = {"label": f"{size} topics", "linewidth": 1.2, "capsize": 2, **style.look(s)}
             style.error_bars(panel, x, means, texts, yerr=arms, **looks)
@@ -75,8 +74,8 @@ PLOTS = {
         "variance": Plot(
             draw_variances,
             _size,
-            "Variance of {n_measures} measures with intervals against how many of {n_teams} teams "
-            "are left out, beside the one by all data.",
+            "Variance of {n_measures} measures with intervals by the number of {n_teams} teams "
+            "left out, and that of all data.",
         )
     }
 }

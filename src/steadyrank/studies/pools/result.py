@@ -1,7 +1,4 @@
-"""What `pools` finds: variances with teams and topics left out, what runs owe to their own teams.
-
-Each part of the result has its own class; `PoolsResult` holds them and says what was asked for.
-"""
+"""The results of `pools`: variances without teams and topics, pool bias, similarity of rankings."""
 
 from __future__ import annotations
 
@@ -23,43 +20,43 @@ Mode = Literal["sound", "paper"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeaveOut:
-    """The variance of one measure, with k teams left out and so many pilot topics."""
+    """The variance of one measure with k teams left out and a number of pilot topics."""
 
     measure: str
     k: int
     pilot_topics: int
     variances: tuple[float, ...]
-    """V_E of each trial; NaN where it left nothing to estimate it from."""
+    """V_E of each trial; NaN if it cannot be estimated."""
     topics_left: tuple[int, ...]
-    """Topics of each trial: fewer where the remaining runs fail on all others."""
+    """Number of topics of each trial on which the remaining runs score."""
     mean: float
     extent: tuple[float, float] | None
-    """The smallest and the largest of the trials, a range and no confidence interval."""
+    """Smallest and largest variance of the trials, a range and not a confidence interval."""
     interval: Interval | None
-    """The paper's: Student's, for the mean over trials. None for a single trial and in sound mode,
-    since trials over sets of the same teams are no independent samples."""
+    """The paper's Student interval for the mean over trials. None for a single trial and in sound
+    mode, since trials over sets of the same teams are not independent samples."""
     quantiles: dict[str, float]
-    """Of the trials."""
+    """Quantiles of the trials."""
     is_exhaustive: bool
     """Whether the trials are all sets of k teams."""
     difference_variances: tuple[float, ...]
-    """The 95th percentile, over pairs of runs, of the variance of differences, of each trial."""
+    """95th percentile, over pairs of runs, of the variance of differences, for each trial."""
     difference_mean: float
     paired_variances: tuple[float, ...]
-    """Of each trial half the variance of differences, mean over pairs of runs; NaN for one run."""
+    """Half the mean variance of differences over pairs of runs, for each trial; NaN for one run."""
     topics_needed: int | None = None
-    """By the mean; None where no minimum difference or width was asked for."""
+    """Topics for the mean; None without a minimum difference or width."""
     topics_extent: tuple[int | None, int | None] | None = None
-    """The fewest and the most topics by a trial."""
+    """Fewest and most topics of the trials."""
     topics_interval: tuple[int | None, int | None] | None = None
-    """At both ends of the paper's interval; None at an end that is no variance."""
+    """Topics for both ends of the paper's interval; None for an end that is not above 0."""
     topics_each: tuple[int | None, ...] = ()
-    """By each trial."""
+    """Topics for each trial."""
     difference_topics: int | None = None
-    """By half of `difference_mean`: a difference varies twice as much as a score."""
+    """Topics for half of `difference_mean`: a difference varies twice as much as a score."""
 
     def row(self) -> dict[str, Any]:
-        """The keys of the JSON output."""
+        """Return the keys of the JSON output."""
         return picked(
             self,
             "measure k pilot_topics variances mean interval range=extent quantiles topics_needed "
@@ -72,27 +69,27 @@ class LeaveOut:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reference:
-    """The best estimate: all teams and all topics on which some run scores."""
+    """The best estimate, with all teams and all topics on which some run scores."""
 
     measure: str
     variance: float
     variance_interval: Interval
-    """Chi-square, for other topics."""
+    """Chi-square interval for other topics."""
     n_topics: int
     topics_needed: int | None
     topics_interval: Interval | None
-    """Topics at both ends of the interval of the variance that they rest on."""
+    """Topics for both ends of the interval of the variance."""
     difference_variance: float
-    """The 95th percentile over the pairs of runs."""
+    """95th percentile over the pairs of runs."""
     difference_topics: int | None
     first_miss: dict[int, int | None]
-    """The paper's: for each number of pilot topics, the smallest k whose interval misses the
-    variance. Empty in sound mode."""
+    """Smallest k whose interval misses the variance, by the number of pilot topics, as in the
+    paper. Empty in sound mode."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolBias:
-    """What a run owes to the documents that only its team brought into the pool."""
+    """The effect of documents that only a run's team contributed to the pool on its score."""
 
     run: str
     team: str
@@ -100,34 +97,34 @@ class PoolBias:
     score: float
     """Mean over topics."""
     score_without: float
-    """The same by judgments without the team's unique documents."""
+    """Mean over topics without the team's unique documents in the judgments."""
     unique: int
-    """Judged documents that no other team has within pool depth."""
+    """Number of judged documents that no other team has within pool depth."""
     unique_relevant: int
 
     @property
     def change(self) -> float:
-        """The score without them less the score."""
+        """score_without - score."""
         return self.score_without - self.score
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankSimilarity:
-    """How far two measures rank the runs alike."""
+    """The correlation of the rankings of runs by two measures."""
 
     measure_a: str
     measure_b: str
     tau: float
     published: TauInterval | None
-    """As the paper has it: its standard error is that of unrelated rankings."""
+    """Interval of the paper, with the standard error of unrelated rankings."""
     bootstrap: TauInterval
-    """Had the topics been others."""
+    """Interval over topics."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 @shown_by("studies.pools.view:VIEW.text")
 class PoolsResult(Framed):
-    """What `pools` found: variances without k teams, pool bias and similarity of rankings.
+    """The result of `pools`: variances without k teams, pool bias and similarity of rankings.
 
     Examples
     --------
@@ -149,13 +146,13 @@ class PoolsResult(Framed):
     confidence: float
     seed: int
     mode: Mode
-    """"paper" has the paper's intervals over trials, "sound" ranges alone."""
+    """"paper" has the paper's intervals over trials, "sound" only ranges."""
     demands: Demands | None
     n_judgments: int
     n_orphans: int
-    """Judgments that nobody contributed within pool depth: they always stay."""
+    """Number of judgments that no team contributed within pool depth; they are always kept."""
     n_unique: int
-    """Judgments that one team alone contributed."""
+    """Number of judgments that only one team contributed."""
     references: tuple[Reference, ...]
     leave_out: tuple[LeaveOut, ...]
     drawn: tuple[Trial, ...]
@@ -164,7 +161,7 @@ class PoolsResult(Framed):
     similarity: tuple[RankSimilarity, ...]
 
     def cell(self, measure: str, k: int, pilot_topics: int | None = None) -> LeaveOut:
-        """The estimates of one measure and k; of the most pilot topics by default."""
+        """Return the estimates of one measure and k, by default with the most pilot topics."""
         size = max(self.pilot_topics) if pilot_topics is None else pilot_topics
         for row in self.leave_out:
             if (row.measure, row.k, row.pilot_topics) == (str(measure), k, size):
@@ -174,7 +171,7 @@ class PoolsResult(Framed):
         raise InputError(f"there is no estimate of k = {k} with {size} pilot topics")
 
     def caption(self) -> str:
-        """What a table of this result must say."""
+        """Return sizes and seed, for captions."""
         return (
             f"{counted(len(self.runs), 'run')} of {counted(len(self.teams), 'team')}, "
             f"{counted(len(self.topics), 'topic')}, pool depth {self.pool_depth}, "
@@ -183,5 +180,5 @@ class PoolsResult(Framed):
         )
 
     def rows(self) -> list[dict[str, Any]]:
-        """One dictionary a measure, k and number of pilot topics, as in the JSON output."""
+        """Return one row per measure, k and number of pilot topics, as in the JSON output."""
         return [row.row() for row in self.leave_out]

@@ -1,9 +1,8 @@
-"""`pools`: how safe is the pilot? Leave teams out, leave topics out, and see what is left.
+"""`pools`: how reliable is the variance of a pilot? Leave out teams and topics.
 
-For anyone who plans a collection by the variance of pilot data (Sakai & Shang, EVIA 2016): would
-fewer teams, whose documents would then be missing from the pool, and fewer topics have given
-the same variance, and the same number of topics? And how much does each team's score owe to the
-documents that it alone brought in?
+Would fewer teams, whose documents would be missing from the pool, and fewer topics have given the
+same variance, and the same number of topics (Sakai & Shang, EVIA 2016)? And how much of each run's
+score is due to documents that only its team contributed?
 """
 
 from __future__ import annotations
@@ -54,12 +53,12 @@ from steadyrank.studies.pools.trials import (
 )
 
 MOST_TEAMS = 15
-"""Teams left out at most, unless asked for more: as many as the paper's figures show."""
+"""Most teams that are left out by default, as in the paper's figures."""
 
 QUANTILES = (0.025, 0.25, 0.5, 0.75, 0.975)
 
 SLACK = 1e-12
-"""An interval must miss the reference by more than rounding."""
+"""An interval misses the reference only by more than this rounding error."""
 
 
 @data_first
@@ -92,43 +91,42 @@ def pools(
     rng: Rng = 0,
     **reading_options: Unpack[ReadingOptions],
 ) -> PoolsResult:
-    """How far the variance of a pilot depends on the teams and the topics that it happens to have.
+    """Estimate how the variance of a pilot depends on its teams and topics.
 
-    For every k, a number of times: leave out k teams, take their unique contributions out of the
-    judgments (documents that one of them at least and no remaining team has within `pool_depth`;
-    what nobody contributed stays), score the remaining runs again, drop topics on which all of them
-    score 0, and estimate V_E. Also: the change of every run's score without its own team's unique
-    documents, and how alike the measures rank the runs.
+    In each trial, k teams are left out, and their unique contributions are removed from the
+    judgments: documents that at least one of them and no remaining team has within `pool_depth`.
+    The remaining runs are scored again, topics on which all of them score 0 are dropped, and V_E is
+    estimated. In addition: the change of every run's score without the unique documents of its
+    team, and the similarity of the rankings by different measures.
 
     Parameters
     ----------
     runs, qrels : object
-        As `evaluate` takes them. Teams come with the runs (`info["team"]`), or from `run_info` or
-        `team_from`.
+        As in `evaluate`. Teams are those of the runs (`info["team"]`), `run_info` or `team_from`.
     measures : str, Measure or iterable of them
     pool_depth : int
-        To which runs were pooled.
+        Depth to which runs were pooled.
     n_trials : int
-        Sets of k teams to leave out; where there are no more sets, each is taken once.
+        Number of sets of k teams that are left out; all sets if there are no more.
     ks : sequence of int, optional
-        Numbers of teams to leave out: from 1 to the number of teams less one, at most 15, unless
-        given.
+        Numbers of teams to leave out: by default from 1 to the number of teams less one, at most
+        15.
     pilot_topics : sequence of int, optional
-        Numbers of topics to cut these matrices down to, nested in each trial.
+        Numbers of pilot topics, nested in each trial.
     minimum_difference, systems, method, formula, paired, width, alpha, beta : optional
-        As in `plan`; each variance then comes with the topics that it requires: V_E for ANOVA and
-        unpaired designs, the paired variance of the runs that are left for paired ones.
+        As in `plan`, to compute the topics that each variance requires: V_E for ANOVA and unpaired
+        designs, the paired variance of the remaining runs for paired ones.
     confidence : float
-        Of the intervals.
+        Level of the intervals.
     mode : str
         "paper" adds Student's interval over trials and the first k whose interval misses the
-        variance by all teams.
+        variance with all teams.
     missing, no_relevant : str
         As in `evaluate`.
     jobs, scheduler, executor : optional
         As in `evaluate`.
     reading, progress : callable, optional
-        Are given (finished, total) runs read and blocks of trials.
+        Called with (finished, total) runs read and blocks of trials.
     rng : int, Generator or None
         Seed.
     **reading_options : optional
@@ -138,14 +136,14 @@ def pools(
     Returns
     -------
     PoolsResult
-        Per measure, k and number of pilot topics the variances of all trials (`cell`), the
-        reference by all teams, pool bias and similarity of rankings.
+        For each measure, k and number of pilot topics the variances of all trials (`cell`), the
+        reference with all teams, pool bias and similarity of rankings.
 
     Notes
     -----
-    Trials over sets of the same teams are not independent samples, least of all where all sets are
-    taken, so each k has the range of its trials and their quantiles. All runs are taken to have
-    been pooled. The study says nothing about teams unlike these.
+    Trials over sets of the same teams are not independent samples, least of all if all sets are
+    used, so each k has the range of its trials and their quantiles. All runs are assumed to have
+    been pooled. The result does not apply to teams unlike these.
 
     References
     ----------
@@ -200,7 +198,7 @@ def pools(
     )
     estimates = run_trials(pool, drawn, sizes, **machine)
     student = confidence if mode == "paper" else None
-    cells = with_topics(_summaries(pool, drawn, estimates, sizes, student), demands)
+    cells = _with_topics(_summaries(pool, drawn, estimates, sizes, student), demands)
     unique = [~kept_judgments(pool, [team]) for team in range(len(pool.teams))]
     return PoolsResult(
         measures=pool.measures,
@@ -227,7 +225,7 @@ def pools(
 
 
 def _demands(**asked: Any) -> Demands | None:
-    """What topics are wanted for; None where nothing was said about it."""
+    """Return the demands on a plan; None without any."""
     check_rates(check_number("alpha", asked["alpha"]), check_number("beta", asked["beta"]))
     silent = asked["method"] == "anova" and all(
         asked[key] is None for key in ("minimum_difference", "systems", "paired", "width")
@@ -241,20 +239,21 @@ def _ks(ks: Sequence[int] | None, n_teams: int) -> tuple[int, ...]:
     checked = check_counts("ks", ks, lowest=1)
     if max(checked) >= n_teams:
         raise InputError(
-            f"there are {n_teams} teams: at most {n_teams - 1} can be left out, got {max(checked)}"
+            f"at most {n_teams - 1} of {n_teams} teams can be left out, got {max(checked)}"
         )
     return tuple(sorted(checked))
 
 
 def _sizes(pilot_topics: Sequence[int] | None, n_topics: int) -> tuple[int, ...]:
     if n_topics < 2:
-        raise InputError("a variance over topics requires at least two, and the qrels hold one")
+        raise InputError("a variance over topics requires at least two topics; the qrels have one")
     if pilot_topics is None:
         return (n_topics,)
     checked = check_counts("pilot_topics", pilot_topics, lowest=2)
     if max(checked) > n_topics:
         raise InputError(
-            f"the qrels hold {n_topics} topics: there cannot be {max(checked)} pilot topics"
+            f"at most {n_topics} pilot topics are possible, the topics of the qrels, got "
+            f"{max(checked)}"
         )
     return tuple(sorted(checked, reverse=True))
 
@@ -266,7 +265,7 @@ def _summaries(
     sizes: Sequence[int],
     confidence: float | None,
 ) -> list[LeaveOut]:
-    """A cell for each measure, number of pilot topics and k; the paper's intervals if asked for."""
+    """Return a cell for each measure, number of pilot topics and k; intervals with a level."""
     by_k: dict[int, list[int]] = {}
     for place, trial in enumerate(drawn):
         by_k.setdefault(trial.k, []).append(place)
@@ -301,7 +300,7 @@ def _summaries(
 
 
 def _pilots(pool: Pool, full: np.ndarray, confidence: float) -> list[tuple[Pilot, float]]:
-    """Of each measure, by all teams and topics: V_E, and the percentile of the differences'."""
+    """Return V_E and the percentile of the variance of differences by measure, with all teams."""
     pilots = []
     for name, matrix in zip(pool.measures, full, strict=True):
         (topics,) = pilot_subsets(matrix, np.arange(matrix.shape[1]), [matrix.shape[1]])
@@ -343,10 +342,7 @@ def _references(
 def _first_misses(
     measure: str, variance: float, cells: Sequence[LeaveOut]
 ) -> dict[int, int | None]:
-    """For each number of pilot topics, the smallest k whose interval misses the variance.
-
-    Empty where there are no intervals.
-    """
+    """Return the smallest k whose interval misses the variance, by the number of pilot topics."""
     firsts: dict[int, int | None] = {}
     for cell in cells:
         if cell.measure == measure and cell.k > 0 and cell.interval is not None:
@@ -357,7 +353,7 @@ def _first_misses(
 
 
 def misses(interval: Interval | None, value: float) -> bool:
-    """Whether an interval, if there is one, lies beside a value.
+    """Whether there is an interval that does not contain a value.
 
     >>> misses((0.1, 0.2), 0.3), misses((0.1, 0.2), 0.15), misses(None, 0.3)
     (True, False, False)
@@ -369,7 +365,7 @@ def misses(interval: Interval | None, value: float) -> bool:
 
 
 def _bias(pool: Pool, full: np.ndarray, unique: Sequence[np.ndarray]) -> list[PoolBias]:
-    """Every run by the judgments without its team's unique documents."""
+    """Return the scores of every run with and without the unique documents of its team."""
     without = np.empty_like(full)
     for team, own in enumerate(unique):
         members = np.flatnonzero(pool.team_of == team)
@@ -394,7 +390,7 @@ def _bias(pool: Pool, full: np.ndarray, unique: Sequence[np.ndarray]) -> list[Po
 def _similarity(
     pool: Pool, full: np.ndarray, confidence: float, seed: int, jobs: int | None
 ) -> list[RankSimilarity]:
-    """Kendall's tau of every pair of measures over the runs' means: Table 2 of the paper."""
+    """Return Kendall's tau of every pair of measures over the runs' means: Table 2 of the paper."""
     pairs = []
     for a, b in all_pairs(len(pool.measures)).tolist():
         bootstrap = bootstrap_tau_interval(
@@ -415,8 +411,8 @@ def _similarity(
     return pairs
 
 
-def with_topics(cells: Sequence[LeaveOut], demands: Demands | None) -> list[LeaveOut]:
-    """The cells with the topics that their variances require."""
+def _with_topics(cells: Sequence[LeaveOut], demands: Demands | None) -> list[LeaveOut]:
+    """Return the cells with the topics that their variances require."""
     if demands is None:
         return list(cells)
     planned = [_planned(cell, demands.paired) for cell in cells]
@@ -444,10 +440,10 @@ def with_topics(cells: Sequence[LeaveOut], demands: Demands | None) -> list[Leav
 
 
 def _planned(cell: LeaveOut, paired: bool) -> tuple[tuple[float, ...], float, Interval | None]:
-    """What topics rest on: each trial's variance, their mean, and the ends of an interval.
+    """Return the variances that determine topics: by trial, their mean, and an interval.
 
-    Of paired designs the paired variance, as in `plan`; twice V_E stands for it where one run is
-    left, and no published interval belongs to it.
+    For paired designs it is the paired variance, as in `plan`, or V_E if one run remains; there is
+    no published interval for it.
     """
     if not paired:
         return cell.variances, cell.mean, cell.interval
@@ -457,16 +453,16 @@ def _planned(cell: LeaveOut, paired: bool) -> tuple[tuple[float, ...], float, In
 
 
 def pilot_variances(pilot: Pilot, paired: bool) -> tuple[float, float, float]:
-    """What topics rest on, as in `plan`, and both ends of its interval."""
+    """Return the variance that determines topics, as in `plan`, and the ends of its interval."""
     if paired and pilot.residual_variance > 0.0:
         return (pilot.residual_variance, *pilot.residual_interval)
     return (pilot.variance, *pilot.variance_interval)
 
 
 def topics_for_all(demands: Demands | None, variances: Sequence[float]) -> list[int | None]:
-    """The topics that each variance requires; None where it is not above 0, or without demands.
+    """Return the topics that each variance requires; None if it is not above 0, or without demands.
 
-    Topics grow with the variance: what two variances agree on holds for all between them.
+    Topics grow with the variance: if two variances require the same number, so do all between them.
     """
     if demands is None:
         return [None] * len(variances)

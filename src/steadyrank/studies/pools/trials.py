@@ -1,10 +1,9 @@
-"""Who brought which judgment into the pool, and what is left without some teams and topics.
+"""The contributions of teams to the pool, and variances without some teams and topics.
 
-Every run is read once. What is kept of it, the ranks of its judged documents and their rows in the
-judgments, scores it again under any part of the judgments. The largest grade stays that of all of
-them, so that no gain changes because a judgment goes. One trial is one set of teams left out and
-one order of the topics; nested numbers of pilot topics are the first so many topics of that order
-(Sakai & Shang, EVIA 2016, section 5).
+Every run is read once. The ranks of its judged documents and their rows in the judgments suffice to
+score it by any subset of the judgments. The largest grade remains that of all judgments, so that
+gains do not change. A trial is a set of teams that are left out and an order of the topics; n pilot
+topics are the first n topics of this order (Sakai & Shang, EVIA 2016, section 5).
 """
 
 from __future__ import annotations
@@ -46,20 +45,21 @@ NO_TEAMS = (
 
 
 class Entries(NamedTuple):
-    """Judged documents of all runs: those of run r and topic t are entries `blocks[c]` to
-    `blocks[c + 1]`, with c = r × topics + t.
+    """Judged documents of all runs.
+
+    Those of run r and topic t are entries `blocks[c]` to `blocks[c + 1]`, with c = r × topics + t.
     """
 
     blocks: np.ndarray
     ranks: np.ndarray
     rows: np.ndarray
-    """Of the judgments."""
+    """Rows of the judgments."""
     grades: np.ndarray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Pool:
-    """The judgments of a track, their contributors, and where every run has them."""
+    """The judgments of a track, their contributors, and their ranks in every run."""
 
     measures: tuple[str, ...]
     topics: tuple[str, ...]
@@ -77,34 +77,31 @@ class Pool:
     blocks: np.ndarray
     """[topic + 1]: where the judgments of a topic begin and end."""
     relevant: Entries
-    """Of grade 1 and above, all that most measures look at."""
+    """Entries of grade 1 and above, which suffice for most measures."""
     judged: Entries | None
-    """All of them, where some measure looks at the others too."""
+    """All entries, if some measure requires them."""
     lengths: np.ndarray
-    """[run, topic]: documents returned, -1 where the run lacks the topic."""
+    """[run, topic]: number of documents returned, -1 if the run lacks the topic."""
     recipes: tuple[Recipe, ...]
     missing: float
     no_relevant: float
     unjudged: float
-    """Share of the documents within pool depth that were not judged."""
+    """Share of the documents within pool depth that are unjudged."""
 
     @property
     def orphans(self) -> np.ndarray:
-        """[judgment]: whether nobody contributed it."""
+        """[judgment]: whether no team contributed it."""
         return np.asarray(~self.contributors.any(axis=0))
 
 
 def kept_judgments(pool: Pool, left_out: Sequence[int]) -> np.ndarray:
-    """[judgment]: whether it stays when these teams never took part.
-
-    It goes if some of them and no other team contributed it; what nobody contributed stays.
-    """
+    """Return [judgment], whether it is kept: another team contributed it, or no team did."""
     others = np.delete(pool.contributors, np.asarray(left_out, np.int64), axis=0)
     return np.asarray(pool.orphans | others.any(axis=0))
 
 
 def score_runs(pool: Pool, kept: np.ndarray, runs: Sequence[int] | np.ndarray) -> np.ndarray:
-    """Scores [measure, run, topic] of some runs, by the judgments that are kept."""
+    """Return scores [measure, run, topic] of some runs by the judgments that are kept."""
     in_order = kept[pool.best_first]
     ideal = pool.grades[pool.best_first[in_order]]
     ideal_blocks = _counted(in_order)[pool.blocks]
@@ -131,7 +128,7 @@ def score_runs(pool: Pool, kept: np.ndarray, runs: Sequence[int] | np.ndarray) -
 
 
 def _counted(flags: np.ndarray) -> np.ndarray:
-    """How many flags are set before each place, and in all."""
+    """Return how many flags are set before each place, and in total."""
     counts = np.zeros(len(flags) + 1, np.int64)
     np.cumsum(flags, out=counts[1:])
     return counts
@@ -153,8 +150,12 @@ def read_pool(
     machine: Machine | None = None,
     **reading_options: Unpack[ReadingOptions],
 ) -> Pool:
-    """Read judgments and runs, and find out who contributed what within pool depth."""
-    _check(depth, missing, no_relevant)
+    """Read judgments and runs, and find the contributions of teams within pool depth."""
+    check_count("pool_depth", depth)
+    check_choice("way to treat missing topics", missing, get_args(Missing))
+    check_choice(
+        "way to treat topics without relevant documents", no_relevant, get_args(NoRelevant)
+    )
     judged = judgments_of(qrels)
     if len(judged) == 0:
         raise InputError("the qrels hold no judgments")
@@ -165,8 +166,11 @@ def read_pool(
     parts = to_read.map(part_of, **(machine or {}))
     headers = [part.run for part in parts]
     to_read.check_headers(headers)
-    _report(parts, judged, missing)
     names = [header.name for header in headers]
+    lacking = [
+        (name, int((part.lengths < 0).sum())) for name, part in zip(names, parts, strict=True)
+    ]
+    report_coverage(lacking, (part.unknown for part in parts), judged, missing)
     teams, team_of = _teams(names, [row.get("team", "") for row in to_read.info(headers)])
     contributors = np.zeros((len(teams), len(judged)), bool)
     for part, team in zip(parts, team_of, strict=True):
@@ -199,7 +203,7 @@ def read_pool(
 
 class _RunPart(NamedTuple):
     run: Run
-    """Its name and notes alone."""
+    """The run without its documents."""
     blocks: np.ndarray
     ranks: np.ndarray
     rows: np.ndarray
@@ -207,9 +211,9 @@ class _RunPart(NamedTuple):
     contributed: np.ndarray
     """Judgments that it has within pool depth."""
     within: int
-    """Documents that it has within pool depth on judged topics, judged or not."""
+    """Number of its documents within pool depth on judged topics, judged or not."""
     unknown: int
-    """Topics that nobody judged."""
+    """Number of its topics without judgments."""
 
 
 def _judged_part(run: Run, *, qrels: Qrels, depth: int, everything: bool) -> _RunPart:
@@ -241,81 +245,67 @@ def _teams(names: Sequence[str], known: Sequence[str]) -> tuple[tuple[str, ...],
     alone = [name for name, team in zip(names, known, strict=True) if not team]
     if alone:
         who = counted(len(alone), "run has", "runs have")
-        warn(f"{who} no team, first {alone[0]!r}: each counts as a team")
+        warn(f"{who} no team, such as {alone[0]!r}: each counts as a team")
     own = [team or name for name, team in zip(names, known, strict=True)]
-    # Which teams are drawn must not depend on the order of runs.
+    # The teams that are drawn must not depend on the order of runs.
     places = {team: i for i, team in enumerate(sorted(set(own), key=natural_key))}
     if len(places) == 1:
         raise InputError(
-            f"all runs are of one team, {own[0]!r}: leaving teams out requires at least two"
+            f"all runs are of one team, {own[0]!r}: leaving out teams requires at least two"
         )
     return tuple(places), np.array([places[team] for team in own], np.int64)
 
 
-def _check(depth: int, missing: str, no_relevant: str) -> None:
-    check_count("pool_depth", depth)
-    check_choice("way to treat missing topics", missing, get_args(Missing))
-    check_choice(
-        "way to treat topics without relevant documents", no_relevant, get_args(NoRelevant)
-    )
-
-
-def _report(parts: Sequence[_RunPart], qrels: Qrels, missing: Missing) -> None:
-    """Report missing and unjudged topics."""
-    lacking = [(part.run.name, int((part.lengths < 0).sum())) for part in parts]
-    report_coverage(lacking, (part.unknown for part in parts), qrels, missing)
-
-
 def _report_pool(pool: Pool) -> None:
-    """A pool depth that does not fit the judgments makes the whole study say too little."""
+    """Warn if the pool depth does not fit the judgments."""
     orphans = float(pool.orphans.mean())
     if orphans > 0.5:
         warn(
-            f"{orphans:.0%} of the judged documents are within the top {pool.depth} of no run, "
-            "and stay whichever team is left out: is the pool depth right?"
+            f"{orphans:.0%} of the judged documents are not in the top {pool.depth} of any run, "
+            "and are kept in all trials: is the pool depth right?"
         )
     if pool.unjudged > 0.5:
         warn(
-            f"{pool.unjudged:.0%} of the documents within the top {pool.depth} were not judged: "
+            f"{pool.unjudged:.0%} of the documents within the top {pool.depth} are unjudged: "
             "is the pool depth right, and were all runs pooled?"
         )
 
 
 BLOCK = 8
-"""Trials that are handed to a worker at a time."""
+"""Number of trials of a task."""
 
 DIFFERENCE_QUANTILE = 0.95
-"""Of the variances of differences, as Webber, Moffat and Zobel took it."""
+"""Quantile of the variances of differences, as in Webber, Moffat and Zobel."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Trial:
-    """Which teams are left out, and in which order topics are taken."""
+    """The teams that are left out, and the order of topics."""
 
     k: int
     left_out: tuple[int, ...]
     topic_order: np.ndarray
     is_exhaustive: bool
-    """Whether the trials of this k are all sets of k teams that there are."""
+    """Whether the trials of this k are all sets of k teams."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Estimates:
-    """What every trial gave: arrays [trial, measure, number of pilot topics]."""
+    """The estimates of all trials: arrays [trial, measure, number of pilot topics]."""
 
     variance: np.ndarray
     paired_variance: np.ndarray
     """Half the variance of differences, mean over the pairs of runs: the two-way residual."""
     difference_variance: np.ndarray
-    """The 95th percentile over the pairs of runs."""
+    """95th percentile over the pairs of runs."""
     n_topics: np.ndarray
-    """Topics that were left: at most the number of pilot topics."""
+    """Number of remaining topics, at most the number of pilot topics."""
 
 
 def team_subsets(n_teams: int, k: int, n_trials: int, *, seed: int) -> list[tuple[int, ...]]:
-    """Different sets of k teams, drawn by chance; all that there are, if `trials` or fewer.
+    """Return random different sets of k teams; all sets if there are at most `n_trials`.
 
-    More trials leave the first ones as they are.
+    The first sets do not depend on `n_trials`.
 
     >>> team_subsets(3, 2, 10, seed=0)
     [(0, 1), (0, 2), (1, 2)]
@@ -341,7 +331,7 @@ def draw_trials(
     sizes: Sequence[int],
     seed: int,
 ) -> list[Trial]:
-    """The trials of every k, from k = 0 on: there, nothing but the topics can differ."""
+    """Return the trials of every k, from k = 0 on, for which only the topics differ."""
     trials = []
     for k in (0, *ks):
         subsets = team_subsets(n_teams, k, n_trials, seed=seed)
@@ -391,21 +381,21 @@ def _one_trial(pool: Pool, trial: Trial, sizes: Sequence[int]) -> np.ndarray:
 
 
 def pilot_subsets(matrix: np.ndarray, order: np.ndarray, sizes: Sequence[int]) -> list[np.ndarray]:
-    """For each size, so many topics of scores [run, topic], as far as there are, nested.
+    """Return nested topics of scores [run, topic], up to `size` for each size.
 
-    Topics on which no run scores are no longer there.
+    Topics on which no run scores are left out.
 
     >>> [topics.tolist() for topics in pilot_subsets(np.eye(4)[:3], np.array([3, 2, 0, 1]), [3, 1])]
     [[0, 1, 2], [2]]
     """
     alive = (np.nan_to_num(matrix) != 0.0).any(axis=0)
     left = order[alive[order]]
-    # In their own order, so that the same topics give the same sums.
+    # They are sorted, so that the same topics give the same sums.
     return [np.sort(left[:size]) for size in sizes]
 
 
 def variance_or_nan(scores: np.ndarray) -> float:
-    """V_E of scores [run, topic]; NaN where no run has two topics."""
+    """Return V_E of scores [run, topic]; NaN if no run has two topics."""
     try:
         return pooled_variance(scores).value
     except InputError:
@@ -413,7 +403,7 @@ def variance_or_nan(scores: np.ndarray) -> float:
 
 
 def paired_variance_or_nan(scores: np.ndarray) -> float:
-    """The residual of the two-way layout, as `plan` takes it; NaN where there are no pairs."""
+    """Return the residual of the two-way layout, as in `plan`; NaN without pairs."""
     complete = scores[:, ~np.isnan(scores).any(axis=0)]
     if min(complete.shape) < 2:
         return math.nan
@@ -421,10 +411,10 @@ def paired_variance_or_nan(scores: np.ndarray) -> float:
 
 
 def difference_variance(scores: np.ndarray) -> float:
-    """The 95th percentile, over pairs of runs, of the variance of their differences over topics.
+    """Return the 95th percentile, over pairs of runs, of the variance of differences over topics.
 
-    What Webber, Moffat and Zobel (CIKM 2008, doi:10.1145/1458082.1458158) plan a paired test by:
-    pairs that differ by more varying amounts are rare. NaN for one run, or fewer than two topics.
+    Webber, Moffat and Zobel (CIKM 2008, doi:10.1145/1458082.1458158) plan paired tests by it. NaN
+    for one run, or fewer than two topics.
 
     >>> round(difference_variance(np.array([[0.1, 0.5, 0.3], [0.2, 0.2, 0.2]])), 4)
     0.04
@@ -445,11 +435,11 @@ def difference_variance(scores: np.ndarray) -> float:
 def mean_and_interval(
     values: Sequence[float], *, confidence: float = 0.95
 ) -> tuple[float, Interval | None]:
-    """Mean over the trials and Student's interval: mean ± t(n - 1) sd / sqrt(n).
+    """Return the mean over the trials and Student's interval: mean ± t(n - 1) sd / sqrt(n).
 
-    As published. It takes trials for independent samples, which sets of the same few teams are not,
-    and shrinks as they grow in number; how different the single trials are, their range and
-    quantiles say. Trials without a value are left out; None where fewer than two have one.
+    The published interval treats trials as independent samples, which sets of the same few teams
+    are not, and shrinks with their number. Trials without a value are left out; the interval is
+    None for fewer than two values.
 
     >>> mean, interval = mean_and_interval([0.112, 0.118, 0.109])
     >>> round(mean, 3), [round(end, 4) for end in interval]

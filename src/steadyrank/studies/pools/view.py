@@ -1,7 +1,6 @@
-"""How `pools` is shown: what it says, its tables and figures, for every output.
+"""Sentences, tables and the section of `pools`.
 
-Tables 2 and 3 of Sakai & Shang (EVIA 2016), their figures as rows, and what runs owe to documents
-of their own.
+Tables 2 and 3 of Sakai & Shang (EVIA 2016), the values of their figures, and pool bias.
 """
 
 from __future__ import annotations
@@ -20,14 +19,14 @@ from steadyrank.studies.material import NO_RUNS, Material, named_teams
 from steadyrank.studies.part import Job, Samples, part_of
 from steadyrank.studies.pools.result import PoolsResult, Reference
 from steadyrank.studies.pools.study import misses, pools
-from steadyrank.words import counted, size
+from steadyrank.words import by_number, counted, size
 
 MOST_RUNS = 10
-"""Runs that a command prints in the table of pool bias; JSON has all."""
+"""Number of runs that a command prints in the table of pool bias; JSON has all."""
 
 
 def findings(result: PoolsResult) -> list[Finding]:
-    """Of the first measure; the tables have the others."""
+    """Return findings about the first measure; tables have all measures."""
     reference = result.references[0]
     spread = _first_miss if result.mode == "paper" else _range
     return [
@@ -40,7 +39,7 @@ def findings(result: PoolsResult) -> list[Finding]:
 
 
 def _owed(result: PoolsResult) -> list[Finding]:
-    """What runs lose without the documents that only their own team brought into the pool."""
+    """Return the largest loss of a run without the documents that only its team contributed."""
     measure = result.measures[0]
     rows = [row for row in result.bias if row.measure == measure and not math.isnan(row.change)]
     if not rows:
@@ -48,11 +47,12 @@ def _owed(result: PoolsResult) -> list[Finding]:
     worst = min(rows, key=lambda row: row.change)
     median = statistics.median(row.change for row in rows)
     values = {**picked(worst, "run team measure change"), "median_change": median}
-    text = f"No run loses {_spelled(measure)} without its own team's judgments"
+    only = "without the judgments that only its team contributed"
+    text = f"No run loses {_spelled(measure)} {only}"
     if worst.change < 0.0:
         text = (
-            f"Without its own team's judgments a run loses at most {-worst.change:.4f} "
-            f"{_spelled(measure)} ({worst.run}; median {0.0 - median:.4f})"
+            f"{only.capitalize()}, a run loses at most {-worst.change:.4f} {_spelled(measure)} "
+            f"({worst.run}; median {0.0 - median:.4f})"
         )
     return [Finding("pools.owed", f"{text}.", values)]
 
@@ -77,7 +77,7 @@ def _pilot_words(result: PoolsResult) -> str:
 
 
 def _first_miss(result: PoolsResult, reference: Reference) -> list[Finding]:
-    """The paper's reading of its intervals."""
+    """Return the smallest k whose interval misses the variance, as in the paper."""
     k = reference.first_miss.get(max(result.pilot_topics))
     text = (
         f"No interval misses it with up to {counted(max(result.ks), 'team')} left out"
@@ -90,7 +90,7 @@ def _first_miss(result: PoolsResult, reference: Reference) -> list[Finding]:
 
 
 def _range(result: PoolsResult, reference: Reference) -> list[Finding]:
-    """The ranges of the trials with the fewest and with the most teams left out."""
+    """Return the ranges of the trials with the fewest and with the most teams left out."""
     cells = {k: result.cell(reference.measure, k) for k in (min(result.ks), max(result.ks))}
     ranges = {k: cell.extent for k, cell in cells.items() if cell.extent is not None}
     if not ranges:
@@ -106,10 +106,10 @@ def _range(result: PoolsResult, reference: Reference) -> list[Finding]:
 
 def _unique(result: PoolsResult) -> Finding:
     share = result.n_unique / result.n_judgments
-    orphans = f"; {result.n_orphans:,} are of no team and stay" if result.n_orphans else ""
+    orphans = f"; {result.n_orphans:,} are of no team and are kept" if result.n_orphans else ""
     text = (
         f"Of {result.n_judgments:,} judged documents, {result.n_unique:,} ({share:.0%}) are in the "
-        f"top {result.pool_depth} of one team alone{orphans}."
+        f"top {result.pool_depth} of only one team{orphans}."
     )
     return Finding("pools.unique", text, _judgments(result))
 
@@ -125,7 +125,8 @@ def _dropped(result: PoolsResult) -> list[Finding]:
     least = min(fewer, key=lambda row: min(row.topics_left) - row.pilot_topics)
     left, total = min(least.topics_left), least.pilot_topics
     text = (
-        f"Topics on which all runs of a trial score 0 are dropped: at worst {left} of {total} stay."
+        f"Topics on which all runs of a trial score 0 are dropped: at least {left} of {total} "
+        "remain."
     )
     return [Finding("pools.dropped", text, {"topics_left": left, "pilot_topics": total})]
 
@@ -174,7 +175,7 @@ def _ends_of(key: str, ends: Sequence[float | None] | None) -> dict[str, float |
 
 
 def _beside_all_teams(result: PoolsResult, rows: Sequence[Row]) -> list[Row]:
-    """The rows with their ranges relative to the variance with all teams."""
+    """Return the rows with their ranges relative to the variance with all teams."""
     all_teams = {reference.measure: reference.variance for reference in result.references}
     return [
         {
@@ -196,7 +197,7 @@ def _star(result: PoolsResult, row: Row) -> str:
 
 
 def _has_ranges(result: PoolsResult) -> bool:
-    """The paper has intervals in their place."""
+    """Whether ranges are shown; with `mode="paper"`, intervals are."""
     return result.mode == "sound" and any(row.extent for row in result.leave_out)
 
 
@@ -221,14 +222,14 @@ def _bias_rows(result: PoolsResult) -> list[dict[str, Any]]:
 
 
 def _most_biased_first(result: PoolsResult, rows: Sequence[Row]) -> list[Row]:
-    """Runs by how much they owe by the first measure, all measures of a run together."""
-    owed = {row["run"]: abs(row["change"]) for row in rows if row["measure"] == result.measures[0]}
-    # What is not known owes nothing.
-    return sorted(rows, key=lambda row: -owed[row["run"]] if owed[row["run"]] > 0 else 0.0)
+    """Sort runs by their bias by the first measure, with all measures of a run together."""
+    bias = {row["run"]: abs(row["change"]) for row in rows if row["measure"] == result.measures[0]}
+    # NaN, an unknown bias, counts as 0.
+    return sorted(rows, key=lambda row: -bias[row["run"]] if bias[row["run"]] > 0 else 0.0)
 
 
 def _spelled(measure: str) -> str:
-    """A measure as the paper writes it."""
+    """Return a measure as the paper writes it."""
     return measure.replace("Pplus", "P+", 1)
 
 
@@ -277,8 +278,8 @@ LEAVE_OUT = TableSpec(
             "relative to all teams",
             ".2f",
             _has_ranges,
-            about="the range over the variance with all teams, to which the topics to build are "
-            "proportional",
+            about="the range divided by the variance with all teams; required topics are "
+            "proportional to it",
         ),
         Col(("interval_low", "interval_high"), "{sure} interval", when="known"),
         Col("topics_needed", form="size", when="known"),
@@ -294,11 +295,11 @@ LEAVE_OUT = TableSpec(
     marked="interval_low",
     marks=_star,
     caption=lambda result: (
-        "Variance with teams left out: mean over trials and its interval, * where this misses the "
+        "Variance with teams left out: mean over trials and its interval, * if it misses the "
         "variance of all teams (docs/pools.md)."
         if result.mode == "paper"
         else "Variance with teams left out: mean over trials, and their range from smallest to "
-        "largest, which is no confidence interval (docs/pools.md)."
+        "largest, which is not a confidence interval (docs/pools.md)."
     ),
     opened=16,
 )
@@ -332,12 +333,12 @@ BIAS = TableSpec(
         Col("unique_relevant", "relevant", "count"),
     ),
     caption="Pool bias: mean scores, and their change without the documents that only the run's "
-    "team brought into the pool.",
+    "team contributed.",
 )
 
 
 def fields(result: PoolsResult) -> dict[str, Any]:
-    """The promised keys, and what else there is."""
+    """Return the keys of the JSON output."""
     return {
         "n_teams": len(result.teams),
         "measures": result.measures,
@@ -360,7 +361,7 @@ def fields(result: PoolsResult) -> dict[str, Any]:
 
 
 def figure(result: PoolsResult) -> FigureSpec:
-    """By the first measure."""
+    """Return the figure for the first measure."""
     return FigureSpec(
         id="pool-variance",
         caption="Variance with teams left out.",
@@ -374,13 +375,13 @@ VIEW = View(
         title="Other teams",
         question="Would the judgments and the plan be the same without some teams?",
         means=(
-            "Teams are left out together with the judged documents that only they brought in, and "
-            "the variance on which plans are based is estimated again. Pool bias is what a run's "
-            "score owes to documents of its own team."
+            "Teams are left out together with the judged documents that only they contributed, and "
+            "the variance on which plans are based is estimated again. Pool bias is the part of a "
+            "run's score that is due to documents of its team."
         ),
         means_not=(
             "All runs are assumed to have been pooled to the given depth, which may not be how "
-            "the judgments were made. The section says nothing about teams unlike these."
+            "the judgments were made. The section does not apply to teams unlike these."
         ),
     ),
     findings=findings,
@@ -400,12 +401,11 @@ def _why_not(material: Material) -> str:
     teams = named_teams(material.scores)
     if not teams:
         return (
-            "it is not known which runs are of the same team: give --run-info with a column "
-            "team, or --team-from"
+            "the teams of the runs are unknown: give --run-info with a column team, or --team-from"
         )
     if len(teams) < LEAST_TEAMS:
-        few = counted(len(teams), "team")
-        return f"{few} only: leaving teams out requires at least {LEAST_TEAMS}"
+        known = by_number(len(teams), "is", "are")
+        return f"leaving out teams requires at least {LEAST_TEAMS}; there {known} {len(teams)}"
     return ""
 
 

@@ -1,17 +1,19 @@
-"""Samples of all cells, block by block, and their statistics: here, or on a cluster.
+"""Draw the values of all cells, block by block, and summarise them: here, or on a cluster.
 
-A block is some hundreds of simulated collections. What is kept of it is small: mean scores,
-standard errors of all pairs' differences, and two sums for each cell. A store takes up again
-where it stopped.
+Values come from the scores of each run, drawn separately (Yang, Zhang & Song 2018), or from a new
+collection that all runs rank. A block is some hundreds of simulated collections. Little of it is
+kept: mean scores, standard errors of the differences of all pairs, and two sums per cell. With a
+store, a study that was stopped continues where it stopped.
 """
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import math
 import os
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -20,34 +22,176 @@ import numpy as np
 
 from steadyrank.compute.blas import one_blas_thread
 from steadyrank.compute.executors import Progress, as_finished, is_elsewhere, map_in_order, workers
+from steadyrank.compute.random import block_stream
 from steadyrank.compute.stores import Store
+from steadyrank.data.qrels import Qrels
 from steadyrank.errors import MachineError
+from steadyrank.measures.scoring import Recipe
 from steadyrank.stats.pairs.difference_bins import N_BINS, WIDTH, shifted_sums
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.pairs.tests import means_and_errors, slices
 from steadyrank.studies.simulate import statistics
-from steadyrank.studies.simulate.prediction import Prediction
+from steadyrank.studies.simulate.measures import (
+    Denominator,
+    SimulatedMeasure,
+    make_gain,
+    raw_values,
+)
+from steadyrank.studies.simulate.profile_kernels import joined_bins
+from steadyrank.studies.simulate.profiles import RunNotes, ScoreProfiles
 from steadyrank.studies.simulate.result import SimulatePart
-from steadyrank.studies.simulate.sources import TASKS, SampleSource
+from steadyrank.studies.simulate.sampler_kernels import Cells, Gain, sample_cells, sample_densities
+from steadyrank.studies.simulate.shared_kernels import make_scratch, scoring_of, shared_kernel
+from steadyrank.studies.simulate.shared_lists import SIDE_BY_SIDE, RankingArrays, SharedLists
+from steadyrank.studies.simulate.statistics import Prediction
+
+TASKS = 16
+"""Parts into which the cells of a block are divided."""
 
 LARGEST_BLOCK = 512
-"""Samples of every cell that are in memory together, at most."""
+"""Most samples of each cell that are in memory together."""
 
 BLOCK_VALUES = 1 << 24
-"""Values that a block holds, about, at most: 128 MiB."""
+"""Approximate most values of a block (128 MiB)."""
 
 REPLICATES = 16
-"""Samples whose tests are computed together: they stay in the processor's cache."""
+"""Samples whose tests are computed together: they fit into the processor's cache."""
 
 IN_MEMORY = 1 << 29
-"""Bytes of standard errors that are held in memory; more lie in a temporary file."""
+"""Most bytes of standard errors in memory; larger arrays are in a temporary file."""
 
 SampleBlock = dict[str, np.ndarray]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class IndependentRuns:
+    """The scores of each run, drawn separately (Yang, Zhang & Song 2018): `sampler_kernels`."""
+
+    cells: Cells
+    gain: Gain
+    key: np.uint64
+    smooth: tuple[Cells, np.ndarray] | None = None
+    """These densities in fewer bins, and the tilt of each bin."""
+
+    def fill(self, values: np.ndarray, first: int, pool: Executor) -> int:
+        """Fill a block; count draws with more relevant documents than their ranking is deep."""
+
+        def some(part: slice) -> int:
+            how = int(part.start), self.key, first, self.gain, values[part]
+            if self.smooth is None:
+                return sample_cells(self.cells, *how)
+            bins, tilt = self.smooth
+            return sample_densities(bins, tilt, *how)
+
+        return _in_parts(some, len(values), pool)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SharedDocuments:
+    """One new collection for all runs: `shared_kernels`."""
+
+    lists: RankingArrays
+    recipe: Recipe
+    keys: np.ndarray
+    """[topic]"""
+
+    def fill(self, values: np.ndarray, first: int, pool: Executor) -> int:
+        """Fill a block; count topics without a relevant document in a sample."""
+        sample = shared_kernel(self.recipe.kernel)
+        scoring = scoring_of(self.recipe, self.lists)
+        chunks = -(-values.shape[1] // SIDE_BY_SIDE)
+
+        def some(part: slice) -> int:
+            scratch, items = make_scratch(self.lists), (part.start, part.stop)
+            return int(sample(self.lists, self.keys, *items, first, scoring, scratch, values))
+
+        return _in_parts(some, len(self.keys) * chunks, pool)
+
+
+SampleSource = IndependentRuns | SharedDocuments
+"""Fills values[cell, sample - first] of a block, and counts the special cases among the draws."""
+
+
+def _in_parts(some: Callable[[slice], int], n: int, pool: Executor) -> int:
+    return sum(map_in_order(some, slices(n, -(-n // TASKS)), pool))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Setup:
+    """Source of the samples and facts about the runs, which are sorted by name."""
+
+    source: SampleSource
+    measure: str
+    """Name of the simulated measure."""
+    raw: np.ndarray
+    """[run, topic]: the measure of the observed rankings."""
+    notes: RunNotes
+    graded_measure: str | None = None
+    graded: np.ndarray | None = None
+    """[run, topic]: the graded measure if its binary version is simulated."""
+    plain: int = 0
+    fingerprint: str
+    """Digest of everything that the samples depend on."""
+
+
+def shared_setup(found: SharedLists, recipe: Recipe, topics: Sequence[str], seed: int) -> Setup:
+    """Prepare one new collection for all runs, whose documents keep their grades."""
+    return Setup(
+        source=SharedDocuments(found.lists, recipe, topic_keys(seed, topics)),
+        measure=str(recipe.measure),
+        raw=found.raw,
+        notes=found.notes,
+        fingerprint=_fingerprint(found.lists, found.notes, topics),
+    )
+
+
+def topic_keys(seed: int, topics: Sequence[str]) -> np.ndarray:
+    """Return the key of the document counts of each topic; it depends on the topic's name alone."""
+    streams = (block_stream(seed, f"documents of topic {topic}", 0) for topic in topics)
+    return np.array([stream.integers(2**64, dtype=np.uint64) for stream in streams], np.uint64)
+
+
+def independent_setup(
+    profiles: ScoreProfiles,
+    asked: SimulatedMeasure,
+    qrels: Qrels,
+    topics: Sequence[str],
+    seed: int,
+    *,
+    denominator: Denominator,
+    is_smooth: bool,
+) -> Setup:
+    """Prepare the scores of each run's relevant and other documents, without grades."""
+    gain = make_gain(asked.measure, denominator, profiles.cells, longest=profiles.longest)
+    key = block_stream(seed, "simulated collections", 0).integers(2**64, dtype=np.uint64)
+    smooth = joined_bins(profiles.cells) if is_smooth else None
+    columns = [*profiles.cells, *(() if smooth is None else (*smooth[0], smooth[1]))]
+    judged = profiles.cells.judged[: len(profiles.blocks[0]) - 1]
+    runs = zip(profiles.ranks, profiles.blocks, strict=True)
+    return Setup(
+        source=IndependentRuns(profiles.cells, gain, key, smooth),
+        measure=asked.name_on(qrels),
+        raw=np.stack([raw_values(ranks, blocks, judged, gain) for ranks, blocks in runs]),
+        notes=profiles.notes,
+        graded_measure=None if profiles.graded is None else str(asked.measure),
+        graded=profiles.graded,
+        plain=profiles.plain,
+        fingerprint=_fingerprint(columns, profiles.notes, topics),
+    )
+
+
+def _fingerprint(columns: Sequence[np.ndarray], notes: RunNotes, topics: Sequence[str]) -> str:
+    digest = hashlib.blake2b(digest_size=16)
+    for column in columns:
+        digest.update(np.ascontiguousarray(column).tobytes())
+    names = [*(run.name for run in notes.runs), *topics]
+    digest.update("\0".join(names).encode(errors="surrogatepass"))
+    return digest.hexdigest()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Sampling:
-    """All that a block of samples depends on, but its number."""
+    """Everything that a block of samples depends on, except its number."""
 
     source: SampleSource
     """Draws the values of every cell."""
@@ -55,72 +199,39 @@ class Sampling:
     """[run, topic]"""
     n_samples: int
     n_bins: int = N_BINS
-    """Of the error rate."""
+    """Number of bins of the error rate."""
     bin_width: float = WIDTH
 
     @property
     def block(self) -> int:
-        """Samples of a block: a function of the data alone, as sums are taken block by block."""
+        """Samples of a block; depends on the data alone, since sums are taken block by block."""
         return min(LARGEST_BLOCK, max(1, BLOCK_VALUES // (64 * max(1, self.raw.size))) * 64)
 
     @property
     def n_blocks(self) -> int:
-        """How many blocks the samples make."""
+        """Number of blocks."""
         return -(-self.n_samples // self.block)
 
     @property
     def n_pairs(self) -> int:
-        """Unordered pairs of runs."""
+        """Number of unordered pairs of runs."""
         return math.comb(len(self.raw), 2)
 
     def samples_of(self, number: int) -> slice:
-        """The samples of a block."""
+        """Return the samples of a block."""
         return slice(number * self.block, min((number + 1) * self.block, self.n_samples))
 
 
-class Sampled:
-    """What is known of all samples, filled in block by block, in any order."""
-
-    def __init__(self, study: Sampling, errors: np.ndarray):
-        n_runs = len(study.raw)
-        self.means: np.ndarray = np.empty((study.n_samples, n_runs))
-        """[sample, run]"""
-        self.errors = errors
-        """[pair, sample]: standard errors of mean differences."""
-        self.shift = np.zeros(study.raw.shape)
-        """[run, topic]: sum over samples of the difference from the raw value."""
-        self.squares = np.zeros(study.raw.shape)
-        self.odd = 0
-        """What the source counts."""
-        self._study = study
-        self._early: dict[int, SampleBlock] = {}
-        self._next = 0
-
-    def take(self, number: int, block: SampleBlock) -> None:
-        """Take a finished block in."""
-        samples = self._study.samples_of(number)
-        self.means[samples] = block["means"]
-        self.errors[:, samples] = block["errors"].T
-        self.odd += int(block["odd"])
-        # Floating-point sums depend on their order: blocks wait for those before them.
-        self._early[number] = {key: block[key] for key in ("shift", "squares")}
-        while self._next in self._early:
-            sums = self._early.pop(self._next)
-            self.shift += sums["shift"]
-            self.squares += sums["squares"]
-            self._next += 1
-
-
 def block_name(number: int) -> str:
-    """Under which name a store keeps a block."""
+    """Return the name of a block in a store."""
     return f"samples-{number:06d}"
 
 
-def kept_block(study: Sampling, store: Store | None, number: int) -> SampleBlock | None:
-    """A block that the store has, if it holds all its samples."""
+def _kept_block(study: Sampling, store: Store | None, number: int) -> SampleBlock | None:
+    """Return a block of the store if it holds all samples of the block."""
     block = None if store is None else store.load(block_name(number))
     samples = study.samples_of(number)
-    # The last block of a shorter study is not a whole one.
+    # The last block of a shorter study is not complete.
     if block is None or len(block["means"]) != samples.stop - samples.start:
         return None
     return block
@@ -133,13 +244,13 @@ def _blocks(
     progress: Progress | None,
     **machine: Any,
 ) -> Iterator[tuple[int, SampleBlock, bool]]:
-    """Some blocks as they are there, and whether each was computed now: those kept come first.
+    """Yield blocks as they become available, and whether each was computed now; kept ones first.
 
-    The others are computed one after the other by all threads, or spread over a cluster, and kept.
+    The others are computed one after another by all threads, or on a cluster, and then kept.
     """
     missing = []
     for number in numbers:
-        block = kept_block(study, store, number)
+        block = _kept_block(study, store, number)
         if block is None:
             missing.append(number)
         else:
@@ -166,7 +277,7 @@ def _block_there(study: Sampling, number: int) -> SampleBlock:
 
 
 def compute_block(study: Sampling, number: int, pool: Executor) -> SampleBlock:
-    """Draw the samples of one block and sum them up."""
+    """Draw and sum the samples of one block."""
     samples = study.samples_of(number)
     n_samples, n_cells = samples.stop - samples.start, study.raw.size
     n_runs, n_topics = study.raw.shape
@@ -199,40 +310,37 @@ def compute_block(study: Sampling, number: int, pool: Executor) -> SampleBlock:
 
 
 @contextlib.contextmanager
-def _room_for(shape: tuple[int, int]) -> Iterator[np.ndarray]:
+def _array(shape: tuple[int, int]) -> Iterator[np.ndarray]:
     """An array of float32, in memory or, if large, in a temporary file."""
-    if 4 * math.prod(shape) <= IN_MEMORY:
+    size = 4 * math.prod(shape)
+    if size <= IN_MEMORY:
         yield np.empty(shape, np.float32)
         return
     with tempfile.TemporaryFile() as file:
-        _reserve(file.fileno(), 4 * math.prod(shape))
+        if hasattr(os, "posix_fallocate"):
+            # Reserve all space now: a disk that is full later would end the process.
+            try:
+                os.posix_fallocate(file.fileno(), 0, size)
+            except OSError as error:
+                raise MachineError(
+                    f"{tempfile.gettempdir()}: {size / 1e9:.1f} GB of temporary space are not "
+                    f"available ({error.strerror}): set TMPDIR to another folder, or draw fewer "
+                    "samples"
+                ) from None
         yield np.memmap(file, np.float32, "w+", shape=shape)
 
 
-def _reserve(file: int, size: int) -> None:
-    """Take all of a file's room now: a disk that is full later would end the process."""
-    if not hasattr(os, "posix_fallocate"):
-        return
-    try:
-        os.posix_fallocate(file, 0, size)
-    except OSError as error:
-        raise MachineError(
-            f"{tempfile.gettempdir()}: {size / 1e9:.1f} GB of temporary space are not "
-            f"available here ({error.strerror}): set TMPDIR to another folder, or draw fewer "
-            "samples"
-        ) from None
-
-
 class Summary(NamedTuple):
-    """All that is told about the samples of a study."""
+    """Summary of all samples of a study."""
 
     means: np.ndarray
     """[sample, run]"""
     shift: np.ndarray
-    """[run, topic]: sum over samples of the difference from the raw value."""
+    """[run, topic]: sum over samples of the difference from the observed value."""
     squares: np.ndarray
+    """[run, topic]: sum of the squares of these differences."""
     odd: int
-    """What the source of the samples counts."""
+    """Number of special cases that the source counts."""
     correlation: statistics.CollectionCorrelation
     errors: statistics.ErrorRate
     rates: statistics.SignificanceRates
@@ -251,17 +359,28 @@ def summarise(
 ) -> Summary:
     """Sample and summarise on this machine's processors or on a cluster."""
     raw, n_topics = study.raw.mean(axis=1), study.raw.shape[1]
-    with _room_for((study.n_pairs, study.n_samples)) as errors:
-        sampled, numbers = Sampled(study, errors), range(study.n_blocks)
+    means: np.ndarray = np.empty((study.n_samples, len(raw)))
+    shift, squares = np.zeros((2, *study.raw.shape))
+    odd, summed, numbers = 0, 0, range(study.n_blocks)
+    waiting: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+    with _array((study.n_pairs, study.n_samples)) as errors:
         for number, block, _ in _blocks(study, store, numbers, progress, jobs=jobs, **machine):
-            sampled.take(number, block)
-        means = sampled.means
+            samples = study.samples_of(number)
+            means[samples], errors[:, samples] = block["means"], block["errors"].T
+            odd += int(block["odd"])
+            # Floating-point sums depend on their order: blocks wait for those before them.
+            waiting[number] = block["shift"], block["squares"]
+            while summed in waiting:
+                more_shift, more_squares = waiting.pop(summed)
+                shift += more_shift
+                squares += more_squares
+                summed += 1
         rates = statistics.significance_rates(means, errors, n_topics, alpha=alpha, jobs=jobs)
     return Summary(
         means=means,
-        shift=sampled.shift,
-        squares=sampled.squares,
-        odd=sampled.odd,
+        shift=shift,
+        squares=squares,
+        odd=odd,
         correlation=statistics.rank_correlation(raw, means, jobs=jobs),
         errors=statistics.error_rate(raw, means, n_bins=study.n_bins, bin_width=study.bin_width),
         rates=rates,
@@ -277,23 +396,22 @@ def fill_store(
     progress: Progress | None = None,
     **machine: Any,
 ) -> SimulatePart:
-    """Compute the blocks of one part that the store lacks: every n-th block, from the i-th on."""
+    """Compute the blocks of part i of n that the store lacks: every n-th block from the i-th on."""
     numbers = range(part[0] - 1, study.n_blocks, part[1])
     blocks = _blocks(study, store, numbers, progress, **machine)
     n_computed = sum(is_new for _, _, is_new in blocks)
-    left = [n for n in range(study.n_blocks) if not store.has(block_name(n))]
     return SimulatePart(
         part=part[0],
         n_parts=part[1],
         n_blocks=study.n_blocks,
         n_computed=n_computed,
         n_kept=len(numbers) - n_computed,
-        n_left=len(left),
+        n_left=sum(not store.has(block_name(number)) for number in range(study.n_blocks)),
     )
 
 
 def in_given_order(summary: Summary, given: np.ndarray) -> Summary:
-    """A summary of runs by name as one of the runs as they were given: given[0] comes first."""
+    """Return the summary with the runs in the order in which they were given, not by name."""
     at = np.empty((len(given), len(given)), np.int64)
     first, second = all_pairs(len(given)).T
     at[first, second] = at[second, first] = np.arange(len(first))

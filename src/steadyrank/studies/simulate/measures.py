@@ -1,8 +1,8 @@
-"""Which measures a simulated ranking can have, and how they sum over its relevant documents.
+"""The measures that can be simulated, and how they sum over the relevant documents of a ranking.
 
-A document that all runs share keeps its grade, and every measure is what it is. A document drawn
-for one run is relevant or not: it has no grade and no name. So the measures are the binary ones;
-nDCG with gains of 0 and 1 is another measure than nDCG, and has another name.
+Shared documents keep their grades, so their measures are those of `evaluate`. A document drawn for
+one run is relevant or not and has no grade, so its measures are binary; nDCG with gains of 0 and 1
+differs from nDCG and has a different name.
 """
 
 from __future__ import annotations
@@ -22,48 +22,44 @@ from steadyrank.words import listed
 Denominator = Literal["judged", "sampled", "poisson"]
 MEASURES = ("AP", "P", "R", "RR", "nDCG", "RBP", "Success")
 
-GRADED = ("nDCG",)
-"""Those of MEASURES that look at grades."""
+SHARED_MEASURES = (
+    *("AP", "nDCG", "P", "R", "Rprec", "RR", "RBP", "ERR", "nERR", "Q", "nG", "IPrec", "Success"),
+    "Pplus",
+)
+"""Measures that depend only on the ranks and grades of relevant documents."""
 
 _BASES = {"judged": JUDGED, "sampled": SAMPLED, "poisson": POISSON}
 
 
 @dataclass(frozen=True, slots=True)
 class SimulatedMeasure:
-    """A measure that was asked for, and from which grade on a document is relevant to it."""
+    """A requested measure, and the lowest grade that counts as relevant."""
 
     measure: Measure
     level: int
 
     def is_itself(self, qrels: Qrels) -> bool:
-        """Whether its binary version is the measure itself, always or on these judgments.
+        """Whether the binary version equals the measure, always or with these judgments.
 
-        With a single grade of relevant documents their gains are equal, and nDCG is a ratio.
+        Of MEASURES only nDCG depends on grades; it is a ratio, so a single grade does not matter.
         """
-        if self.measure.name not in GRADED:
+        if self.measure.name != "nDCG":
             return True
         gainful = qrels.grades[qrels.grades > 0]
         return len(gainful) == 0 or bool(self.level <= gainful.min() == gainful.max())
 
     def name_on(self, qrels: Qrels) -> str:
-        """What is simulated with these judgments, by its name."""
+        """Return the name of what is simulated with these judgments."""
         name = str(self.measure)
         return name if self.is_itself(qrels) else f"binary {name} (grade ≥ {self.level})"
-
-
-SHARED_MEASURES = (
-    *("AP", "nDCG", "P", "R", "Rprec", "RR", "RBP", "ERR", "nERR", "Q", "nG", "IPrec", "Success"),
-    "Pplus",
-)
-"""Those whose value depends on where relevant documents stand, and on nothing else."""
 
 
 def _measure_and_level(
     measure: str | Measure, rel: int | None, known: Sequence[str]
 ) -> tuple[Measure, Any]:
-    """A measure without its lowest relevant grade, and that grade, from its name or from `rel`.
+    """Return a measure without its lowest relevant grade, and that grade.
 
-    The parser knows no rel of nDCG, which is not a binary measure anywhere else.
+    The parser of measures rejects rel for nDCG, which is not a binary measure elsewhere.
     """
     bare, named = split_parameter(str(measure), "rel")
     parsed = parse_measure(bare)
@@ -78,14 +74,14 @@ def _measure_and_level(
     for key in ("judged_only", "residual"):
         if parsed.parameter(key):
             raise InputError(
-                f"{parsed} cannot be simulated: unjudged documents play no part in the "
-                f"simulation; write {parsed.name} without {key}"
+                f"{parsed} cannot be simulated: the simulation does not use unjudged documents; "
+                f"write {parsed.name} without {key}"
             )
     return parsed, level
 
 
 def parse_shared(measure: str | Measure, rel: int | None = None) -> Measure:
-    """The measure to simulate of shared documents, as `evaluate` computes it.
+    """Return the measure to simulate with shared documents, as `evaluate` computes it.
 
     >>> parse_shared("nDCG@10"), parse_shared("AP", rel=2)
     (nDCG@10, AP(rel=2))
@@ -102,7 +98,7 @@ def parse_shared(measure: str | Measure, rel: int | None = None) -> Measure:
 
 
 def parse_simulated(measure: str | Measure, rel: int | None = None) -> SimulatedMeasure:
-    """The measure to simulate; `rel`, or `rel=` in its name, is the lowest relevant grade.
+    """Return the measure to simulate for independent runs and its lowest relevant grade.
 
     >>> parse_simulated("nDCG(rel=2)@10"), parse_simulated("AP", rel=2).measure
     (SimulatedMeasure(measure=nDCG@10, level=2), AP(rel=2))
@@ -123,19 +119,17 @@ def parse_simulated(measure: str | Measure, rel: int | None = None) -> Simulated
 def make_gain(
     measure: Measure, denominator: Denominator, cells: Cells, *, longest: int = 0
 ) -> Gain:
-    """The tables of one measure, long enough for every cell and for rankings of `longest`.
+    """Return the tables of one measure for every cell and for rankings of `longest` documents.
 
-    `denominator` is the number of relevant documents that a simulated collection is taken to
-    hold, the recall base of AP, R@k and nDCG: those of the judgments, or of the sample if
-    more ("judged"), those of the sample ("sampled"), or those and a Poisson number of the
-    ones that were not retrieved ("poisson").
+    `denominator` is the recall base of AP, R@k and nDCG: the relevant documents of the judgments,
+    or of the sample if more ("judged"), of the sample ("sampled"), or of the sample plus a Poisson
+    number of those that were not retrieved ("poisson").
     """
     check_choice("denominator", denominator, get_args(Denominator))
     deepest = max(longest, int(cells.depth.max(initial=0)))
     judged = int(cells.judged.max(initial=0))
     worth = _worth(measure, deepest + 1)
-    first_only = measure.name in ("RR", "Success")
-    is_ap = measure.name == "AP"
+    first_only, is_ap = measure.name in ("RR", "Success"), measure.name == "AP"
     return Gain(
         cumulated=worth if first_only else np.cumsum(worth),
         per_relevant=1.0 if is_ap else 0.0,
@@ -148,7 +142,7 @@ def make_gain(
 
 
 def _worth(measure: Measure, deepest: int) -> np.ndarray:
-    """What a relevant document at each rank, from 0 on, adds."""
+    """Return the contribution of a relevant document at each rank from 0 on."""
     rank = np.arange(deepest + 1)
     worth: np.ndarray = np.zeros(deepest + 1)
     if measure.name in ("AP", "RR"):
@@ -168,7 +162,7 @@ def _worth(measure: Measure, deepest: int) -> np.ndarray:
 
 
 def _scale(measure: Measure, largest: int) -> np.ndarray:
-    """What a sum is multiplied by, for each recall base from 0 on."""
+    """Return the factor of a sum for each recall base from 0 on."""
     base = np.arange(largest + 1)
     if measure.name in ("AP", "R"):
         return np.where(base > 0, 1.0 / np.maximum(base, 1), 0.0)
@@ -179,7 +173,7 @@ def _scale(measure: Measure, largest: int) -> np.ndarray:
 
 
 def raw_values(ranks: np.ndarray, blocks: np.ndarray, judged: np.ndarray, gain: Gain) -> np.ndarray:
-    """The measure of the rankings as they are: relevant documents at `ranks`, topic by topic."""
+    """Return the measure of the observed rankings, whose relevant documents are at `ranks`."""
     retrieved = np.diff(blocks)
     number = np.arange(len(ranks)) - np.repeat(blocks[:-1], retrieved) + 1
     if gain.first_only:

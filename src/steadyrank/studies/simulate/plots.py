@@ -1,7 +1,4 @@
-"""What `simulate` found, drawn: would another document collection change the table?
-
-Figures 1 and 2 of Yang, Zhang & Song (SIGIR 2018), and the ranks of the runs.
-"""
+"""Figures of `simulate`: Figures 1 and 2 of Yang, Zhang & Song (SIGIR 2018), and ranks."""
 
 from __future__ import annotations
 
@@ -32,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def draw_error_rate(result: SimulateResult, ax: Axes) -> None:
-    """Error rate against the simulated difference, with Monte Carlo standard errors: Figure 2."""
+    """Draw error rates by the simulated difference, with Monte Carlo standard errors: Figure 2."""
     bins = result.error_rate
     width = bins.low[1] - bins.low[0]
     below = np.minimum(bins.rate_error, bins.rate)
@@ -56,7 +53,7 @@ def draw_error_rate(result: SimulateResult, ax: Axes) -> None:
         **look(len(ax.containers)),
     )
     named = bins.low[: -1 : max(1, len(bins.low) // 4)]
-    # The last bin has no upper end, and stands where it would if it had one.
+    # The last bin has no upper end and is drawn as wide as the others.
     ax.set_xticks(
         np.append(named, bins.low[-1] + width / 2),
         labels=[*(f"{low:{form}}" for low in named), f"≥ {bins.low[-1]:{form}}"],
@@ -73,7 +70,7 @@ def _model(result: SimulateResult) -> str:
 
 
 def draw_topics(result: SimulateResult, ax: Axes, *, run: str | None = None) -> None:
-    """One run's simulated means ± one standard deviation against its raw values: Figure 1."""
+    """Draw one run's simulated means ± one standard deviation by topic: Figure 1."""
     if run is None:
         run = result.runs[int(np.argmax(result.raw_mean))]
     if run not in result.runs:
@@ -81,7 +78,7 @@ def draw_topics(result: SimulateResult, ax: Axes, *, run: str | None = None) -> 
     r = result.runs.index(run)
     if not ax.containers:
         ax.axline((0, 0), slope=1, color=QUIET, linewidth=0.8)
-    spread = np.nan_to_num(result.cell_sd[r])  # one sample has no spread to draw
+    spread = np.nan_to_num(result.cell_sd[r])  # NaN for a single sample
     columns = result.topics, result.raw[r], result.cell_mean[r], spread
     texts = [
         f"topic {topic}: {raw:.4f}, simulated {mean:.4f} ± {sd:.4f}"
@@ -98,7 +95,7 @@ def draw_topics(result: SimulateResult, ax: Axes, *, run: str | None = None) -> 
 
 
 def draw_ranks(result: SimulateResult, ax: Axes) -> None:
-    """Each run's rank as it is, and between which ranks it is in 95 % of other collections."""
+    """Draw each run's observed rank and its interval over other collections."""
     rows = result.rows()
     ranks, low, high = (
         np.array([row[key] for row in rows]) for key in ("rank", "rank_low", "rank_high")

@@ -1,13 +1,13 @@
-"""From the scores of one ranking to bins of relevant and other documents.
+"""Convert the scores of one ranking to bins of relevant and other documents.
 
-For the bootstrap only the order of the two kinds matters: a bin is a row of relevant
-documents with no other between them, below the others since the last bin. Documents of both
-kinds that share a score make a bin of their own, whose order is random.
+For the bootstrap only the order of the two kinds matters: a bin holds the other documents since the
+last bin and, below them, a sequence of relevant documents. Documents of both kinds that share a
+score are a separate bin in random order.
 
-For kernel densities the scores' range is halved until what a piece holds of both kinds is
-little enough for its order to be random too. Neighbouring pieces are then joined to one bin, as
-time goes with the number of bins, while one number, the bin's tilt, says how much higher its
-relevant documents stand than its others (`sampler_kernels`).
+For kernel densities the range of scores is halved until a piece holds so few documents of both
+kinds that their order can be random. Neighbouring pieces are then joined to one bin, since time
+grows with the number of bins; the tilt of a bin says how much higher its relevant documents are
+than its others (`sampler_kernels`).
 """
 
 from __future__ import annotations
@@ -24,48 +24,43 @@ NUMBER, SCOTT, SILVERMAN, ROBUST = 0, 1, 2, 3
 RULES = {"scott": SCOTT, "silverman": SILVERMAN, "robust": ROBUST}
 
 FINENESS = 0.02
-"""A piece is halved while (relevant · others) / (1 + rank) expected in it exceed this."""
+"""A piece is halved while its expected (relevant · others) / (1 + rank) exceeds this."""
 
 MOST_PIECES = 4096
 DEEPEST = 64
 REACH = 9.0
-"""Standard deviations beyond which a Gaussian holds nothing."""
+"""Number of standard deviations beyond which a Gaussian is 0."""
 
 TOLERANCE = 0.002
-"""How far (relevant · others) / (1 + rank) of a bin may depart from its tilted law.
+"""Most that (relevant · others) / (1 + rank) of a bin may differ from its tilted law.
 
-The mean number of others above a relevant document is right however large this is.
+The mean number of others above a relevant document is exact for any tolerance.
 """
 
 MOST_TILT = 0.5
 MOST_RELEVANT = 1.5
-"""Expected in a bin that is joined: several that are drawn there have to be put in order."""
+"""Most relevant documents expected in a joined bin: several in one bin must be ordered."""
 
 FEW_OTHERS = 0.1
-"""With fewer others in a bin, the relevant ones are hardly ever put in order."""
+"""With fewer others in a bin, its relevant documents rarely need ordering."""
 
 _STEPS = 512
 _grid = np.arange(-int(REACH) * _STEPS, int(REACH) * _STEPS + 2) / _STEPS
 
 
-def _bounded(reach: float) -> np.ndarray:
-    """The grid in units of where a kernel of bounded support ends."""
-    return np.clip(_grid / reach, -1.0, 1.0)
-
-
-_u, _v = _bounded(math.sqrt(5.0)), _bounded(math.sqrt(6.0))
+_u, _v, _w = (np.clip(_grid / math.sqrt(n), -1.0, 1.0) for n in (5.0, 6.0, 3.0))
 SURVIVAL = {
     "gaussian": np.array([0.5 * math.erfc(z / math.sqrt(2.0)) for z in _grid]),
     "epanechnikov": (2.0 - 3.0 * _u + _u**3) / 4.0,
     "triangular": np.where(_v > 0.0, (1.0 - _v) ** 2, 2.0 - (1.0 + _v) ** 2) / 2.0,
-    "uniform": (1.0 - _bounded(math.sqrt(3.0))) / 2.0,
+    "uniform": (1.0 - _w) / 2.0,
 }
-"""What of each kernel, of variance 1, lies above z, in steps of 1 / _STEPS."""
+"""Share of each kernel of variance 1 above z, in steps of 1 / _STEPS."""
 
 
 @part
 def _number_above(x, width, values, survival):
-    """How many documents of the density of values in order are expected above x."""
+    """Return the expected number of documents above x; `values` are sorted."""
     total = 0.0
     for value in values:
         z = (x - value) / width
@@ -81,8 +76,9 @@ def _number_above(x, width, values, survival):
 
 
 @part
-def _tied_groups(scores, is_relevant, relevant, others, mingled, bins):
-    """Write the bins of one ranking from `bins` on; the next free bin, and the tail."""
+def _tied_groups(scores, is_relevant, out, bins):
+    """Write the bins of one ranking from `bins` on; return the next free bin and the tail."""
+    relevant, others, mingled = out
     gap = 0.0
     open_bin = False
     i, n = 0, len(scores)
@@ -115,7 +111,7 @@ def _tied_groups(scores, is_relevant, relevant, others, mingled, bins):
 
 @part
 def _middle_deviation(values):
-    """The median absolute deviation of values in order, by walking out from their middle."""
+    """Return the median absolute deviation of sorted values, searched outward from the middle."""
     n = len(values)
     left = (n - 1) // 2
     right = left + 1
@@ -144,7 +140,7 @@ def _deviation(values):
 
 @kernel
 def bandwidth_of(values, rule, number):
-    """The kernels' standard deviation in a density of values in order, 0 where it cannot smooth."""
+    """Return the standard deviation of the kernels for sorted values; 0 if they are constant."""
     n = len(values)
     if n < 2:
         return 0.0
@@ -160,30 +156,13 @@ def bandwidth_of(values, rule, number):
 
 
 @part
-def _split(scores, is_relevant, hits, rest):
-    """The scores of relevant and of other documents, each in order."""
-    n_hits = n_rest = 0
-    for i in range(len(scores)):
-        if is_relevant[i]:
-            hits[n_hits] = scores[i]
-            n_hits += 1
-        else:
-            rest[n_rest] = scores[i]
-            n_rest += 1
+def _pieces(hits, rest, hit_width, rest_width, survival, stack, out, bins):
+    """Write the bins of two densities from `bins` on; return the next free bin.
 
-
-@part
-def _fine_enough(hits, rest, rank):
-    return hits * rest <= FINENESS * (1.0 + rank)
-
-
-@part
-def _pieces(hits, rest, hit_width, rest_width, survival, stack, relevant, others, mingled, bins):
-    """Write the bins of two densities from `bins` on; the next free bin.
-
-    The stack holds the pieces still to do, the highest on top: their lower ends with the
-    relevant and other documents expected above those.
+    The stack holds the remaining pieces, the highest on top: their lower ends, and the relevant
+    and other documents expected above these.
     """
+    relevant, others, mingled = out
     n_hits, n_rest = len(hits), len(rest)
     hit_reach, rest_reach = REACH * hit_width, REACH * rest_width
     high = max(hits[0] + hit_reach, rest[0] + rest_reach)
@@ -195,7 +174,7 @@ def _pieces(hits, rest, hit_width, rest_width, survival, stack, relevant, others
         here, there = stack[top, 1] - hits_above, stack[top, 2] - rest_above
         middle = 0.5 * (high + stack[top, 0])
         if (
-            _fine_enough(here, there, hits_above + rest_above)
+            here * there <= FINENESS * (1.0 + hits_above + rest_above)
             or top + 1 >= DEEPEST
             or bins - first >= MOST_PIECES - DEEPEST
             or not stack[top, 0] < middle < high
@@ -213,8 +192,9 @@ def _pieces(hits, rest, hit_width, rest_width, survival, stack, relevant, others
 
 
 @part
-def _one_point(hits, rest, hit_width, rest_width, survival, relevant, others, mingled, bins):
-    """The bins of a density and of documents that all share one score; next bin and tail."""
+def _one_point(hits, rest, hit_width, rest_width, survival, out, bins):
+    """Write the bins of a density and of documents that share one score; return next bin, tail."""
+    relevant, others, mingled = out
     if hit_width == 0.0:
         above = _number_above(hits[0], rest_width, rest, survival)
         relevant[bins], others[bins], mingled[bins] = len(hits), above, False
@@ -228,46 +208,29 @@ def _one_point(hits, rest, hit_width, rest_width, survival, relevant, others, mi
 
 @part
 def _topic_bins(scores, hits, rest, is_relevant, rule, number, survival, stack, out, bins):
-    """Write the bins of one topic; next free bin, tail, and whether a class is not smooth."""
-    relevant, others, mingled = out
+    """Write the bins of one topic; return the next free bin, the tail, and if a class is plain."""
     hit_width = bandwidth_of(hits, rule, number)
     rest_width = bandwidth_of(rest, rule, number)
     plain = hit_width == 0.0 or rest_width == 0.0
     finite = math.isfinite(scores[0]) and math.isfinite(scores[-1])
     tail = 0.0
     if not finite or len(rest) == 0 or (hit_width == 0.0 and rest_width == 0.0):
-        bins, tail = _tied_groups(scores, is_relevant, relevant, others, mingled, bins)
+        bins, tail = _tied_groups(scores, is_relevant, out, bins)
     elif plain:
-        bins, tail = _one_point(
-            hits, rest, hit_width, rest_width, survival, relevant, others, mingled, bins
-        )
+        bins, tail = _one_point(hits, rest, hit_width, rest_width, survival, out, bins)
     else:
-        bins = _pieces(
-            hits, rest, hit_width, rest_width, survival, stack, relevant, others, mingled, bins
-        )
+        bins = _pieces(hits, rest, hit_width, rest_width, survival, stack, out, bins)
     return bins, tail, plain
 
 
 @kernel
-def _profile_topics(
-    scores,
-    starts,
-    stops,
-    blocks,
-    ranks,
-    rule,
-    number,
-    survival,
-    is_relevant,
-    apart,
-    stack,
-    out,
-    of_topics,
-):
-    """Write the bins of every topic, and how many there are in all.
+def _profile_topics(scores, rows, relevant, rule, number, survival, scratch, out, of_topics):
+    """Write the bins of every topic; return the number of bins.
 
-    `of_topics` takes where each topic's bins end, its tail, and whether it is plain.
+    `rows` holds the first and last row of each topic, `relevant` the blocks of topics and the ranks
+    in them. `of_topics` takes where each topic's bins end, its tail, and whether it is plain.
     """
+    (starts, stops), (blocks, ranks), (is_relevant, apart, stack) = rows, relevant, scratch
     ends, tails, plain = of_topics
     bins = 0
     for t in range(len(starts)):
@@ -279,7 +242,13 @@ def _profile_topics(
         for i in range(blocks[t], blocks[t + 1]):
             marks[ranks[i] - 1] = True
         hits, rest = apart[:n_hits], apart[n_hits : len(here)]
-        _split(here, marks, hits, rest)
+        hits_so_far = 0
+        for i in range(len(here)):
+            if marks[i]:
+                hits[hits_so_far] = here[i]
+                hits_so_far += 1
+            else:
+                rest[i - hits_so_far] = here[i]
         if n_hits == 0:
             tails[t], plain[t] = len(rest), False
         else:
@@ -300,21 +269,20 @@ def profile_run(
     number: float,
     kernel_name: str = "gaussian",
 ) -> tuple[np.ndarray, ...]:
-    """Bins of every topic of one run: their ends, and relevant, others, mingled; tails; plain.
+    """Return the ends of each topic's bins, the bins (relevant, others, mingled), tails, plain.
 
     Topic t is rows starts[t] to stops[t] of `scores`, best first, with its relevant documents
-    at ranks[blocks[t]] to ranks[blocks[t + 1]]. `plain` says where a density was asked for and
-    could not be had in both classes.
+    at ranks[blocks[t]] to ranks[blocks[t + 1]]. `plain` marks the topics in which one class at
+    least could not be smoothed.
     """
     n_topics, longest = len(starts), int((stops - starts).max(initial=0))
     smooth = rule != NUMBER or number > 0.0
     room = 2 * len(ranks) + n_topics + (n_topics * MOST_PIECES if smooth else 0)
     out = (np.empty(room), np.empty(room), np.empty(room, np.bool_))
     of_topics = (np.empty(n_topics, np.int64), np.empty(n_topics), np.empty(n_topics, np.bool_))
-    stack = np.empty((DEEPEST, 3))
-    marks, apart = np.empty(longest, np.bool_), np.empty(longest)
-    given = scores, starts, stops, blocks, ranks, rule, number, SURVIVAL[kernel_name]
-    bins = _profile_topics(*given, marks, apart, stack, out, of_topics)
+    scratch = np.empty(longest, np.bool_), np.empty(longest), np.empty((DEEPEST, 3))
+    given = scores, (starts, stops), (blocks, ranks), rule, number, SURVIVAL[kernel_name]
+    bins = _profile_topics(*given, scratch, out, of_topics)
     ends, tails, plain = of_topics
     plain &= smooth
     return ends, *(column[:bins].copy() for column in out), tails, plain
@@ -322,7 +290,7 @@ def profile_run(
 
 @part
 def _tilt(relevant, others, hits, rest):
-    """The tilt of some pieces, and how far their shares depart from it at most."""
+    """Return the tilt of some pieces, and the largest deviation of their shares from it."""
     above = below = inside = 0.0
     for i in range(len(relevant)):
         inside += others[i] / rest * (above + 0.5 * relevant[i] / hits)
@@ -338,7 +306,7 @@ def _tilt(relevant, others, hits, rest):
 
 @part
 def _joined(relevant, others, hits, rest, rank, scale):
-    """Whether some pieces make one bin, and its tilt."""
+    """Return whether some pieces can be one bin, and its tilt."""
     product = hits * rest * scale / (1.0 + rank)
     if product <= TOLERANCE:
         return True, 0.0
@@ -350,9 +318,9 @@ def _joined(relevant, others, hits, rest, rank, scale):
 
 @part
 def _join_cell(relevant, others, mingled, scale, out, tilts, first):
-    """Write the bins of one cell from `first` on; the next free bin.
+    """Write the bins of one cell from `first` on; return the next free bin.
 
-    A sample has `scale` times as many other documents as the weights sum to.
+    The number of other documents of a sample is `scale` times the sum of the weights.
     """
     rank = 0.0
     start, n = 0, len(relevant)
@@ -379,7 +347,7 @@ def _join_cell(relevant, others, mingled, scale, out, tilts, first):
 
 @kernel
 def _join_cells(cells, ends, out, tilts):
-    """Write the bins of all cells, and where each cell's end."""
+    """Write the bins of all cells and where the bins of each cell end; return their number."""
     bins = 0
     for cell in range(len(ends)):
         start, stop = cells.starts[cell], cells.starts[cell + 1]
@@ -399,7 +367,7 @@ def _join_cells(cells, ends, out, tilts):
 
 
 def joined_bins(cells: Cells) -> tuple[Cells, np.ndarray]:
-    """The pieces of kernel densities as fewer bins, and the tilt of each."""
+    """Join the pieces of kernel densities to fewer bins; return these and the tilt of each."""
     n_pieces, ends = len(cells.relevant), np.empty(len(cells.tail), np.int64)
     out = (np.empty(n_pieces), np.empty(n_pieces), np.empty(n_pieces, np.bool_))
     tilts = np.empty(n_pieces)

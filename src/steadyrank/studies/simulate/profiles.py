@@ -1,8 +1,8 @@
-"""What a run's scores say about other document collections: the cells that `sampler_kernels` draws.
+"""The scores of a run as bins: the cells that `sampler_kernels` draws.
 
-For each run and topic the scores of the relevant and of the other documents are boiled down
-to bins from the top of the ranking down (Yang, Zhang & Song 2018, section 3.1): exactly for
-the bootstrap of the scores, closely for their kernel densities.
+For each run and topic the scores of relevant and other documents become bins from the top of the
+ranking down (Yang, Zhang & Song 2018, section 3.1). They are exact for the bootstrap of scores and
+close for kernel densities.
 """
 
 from __future__ import annotations
@@ -32,43 +32,43 @@ Depth = Literal["retrieved"] | int
 
 LARGEST_DEPTH = 10_000_000
 MOST_BINS = 60_000
-"""A place in a table is 16 bits."""
+"""A place in a table has 16 bits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RunNotes:
-    """The runs of a simulation, and what was odd about them; all by name."""
+    """The runs of a simulation, sorted by name, and what was unusual about them."""
 
     runs: tuple[Run, ...]
-    """Their names and notes alone."""
+    """The runs without their documents."""
     given: np.ndarray
-    """Places of the runs in the order in which they came."""
+    """Places of the runs in the order in which they were given."""
     missing: np.ndarray
-    """[run]: topics that each lacks."""
+    """[run]: number of topics that a run lacks."""
     none_relevant: int
-    """Cells without a relevant document among those retrieved: they score 0 in every sample."""
+    """Number of cells that retrieved no relevant document: they score 0 in every sample."""
     constant: tuple[str, ...]
     """Runs that give all documents of every topic the same score."""
     rank_like: tuple[str, ...] = ()
-    """Runs whose scores are ranks in disguise."""
+    """Runs whose scores are a function of the rank."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ScoreProfiles:
-    """The cells of a simulation, [run, topic] row by row; runs are by name."""
+    """The cells of a simulation, [run, topic] row by row; runs are sorted by name."""
 
     cells: Cells
     notes: RunNotes
     ranks: tuple[np.ndarray, ...]
-    """Ranks of the relevant documents, of each run, topic after topic."""
+    """Ranks of the relevant documents of each run, topic after topic."""
     blocks: tuple[np.ndarray, ...]
     """Where each topic's ranks begin and end."""
     longest: int
-    """Documents of the longest ranking."""
+    """Number of documents of the longest ranking."""
     graded: np.ndarray | None
-    """[run, topic]: a graded measure of the rankings as they are, where one was asked for."""
+    """[run, topic]: the graded measure of the observed rankings, if requested."""
     plain: int
-    """Cells in which one class at least is too small or constant to smooth: it is bootstrapped."""
+    """Number of cells with a class too small or too constant to smooth: it is bootstrapped."""
 
 
 def score_profiles(
@@ -86,15 +86,18 @@ def score_profiles(
     jobs: int | None = None,
     progress: Progress | None = None,
 ) -> ScoreProfiles:
-    """The cells of every run on every topic of `topics`.
+    """Return the cells of every run on every topic of `topics`.
 
-    A document is relevant if its grade is at least `level`; one that was not judged is not.
-    Runs (what `read_runs` takes) are read once: what they score by `graded` is found on the way.
+    A document is relevant if its grade is at least `level`; unjudged documents are not. Runs (as
+    `read_runs` takes them) are read once, also for their values of `graded`.
     """
     check_drawing(model, depth, bandwidth, kernel, score_source)
     wanted = np.array([qrels.position[topic] for topic in topics], np.int64)
-    rule, number = _rule(model, bandwidth)
-
+    rule, number = profile_kernels.NUMBER, 0.0
+    if model == "kde" and isinstance(bandwidth, str):
+        rule = profile_kernels.RULES[bandwidth]
+    elif model == "kde":
+        number = float(bandwidth)
     by_score = score_source == "score"
 
     def one(run: Run) -> _RunProfile:
@@ -118,7 +121,9 @@ def score_profiles(
         )
 
     parts = read_runs(runs).map(one, jobs=jobs, progress=progress)
-    return _joined(_judged(qrels, wanted, level), depth, parts)
+    owner = np.repeat(np.arange(len(qrels.topics)), np.diff(qrels.blocks))
+    n_relevant = np.bincount(owner[qrels.grades >= level], minlength=len(qrels.topics))
+    return _joined(n_relevant[wanted], depth, parts)
 
 
 class _RunProfile(NamedTuple):
@@ -139,7 +144,7 @@ class _RunProfile(NamedTuple):
 
 
 def topic_rows(run: Run, topics: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-    """First and last row of each topic in the run; none where it lacks the topic."""
+    """Return the first and last row of each topic in the run; no rows for a topic it lacks."""
     places = {topic: t for t, topic in enumerate(run.topics)}
     at = np.array([places.get(topic, -1) for topic in topics], np.int64)
     here = at >= 0
@@ -149,13 +154,13 @@ def topic_rows(run: Run, topics: Sequence[str]) -> tuple[np.ndarray, np.ndarray]
 def relevant_ranks(
     judged: JudgedRun, qrels: Qrels, wanted: np.ndarray, level: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Blocks of the wanted topics, and in them ranks and grades of documents from `level` on."""
+    """Return blocks of the wanted topics, and ranks and grades of documents from `level` on."""
     grades = qrels.grades[judged.rows]
     owner = np.repeat(np.arange(len(qrels.topics)), np.diff(judged.blocks))
     place = np.full(len(qrels.topics), -1, np.int64)
     place[wanted] = np.arange(len(wanted))
     keep = (grades >= level) & (place[owner] >= 0)
-    # Topics may be wanted in another order than the judgments have them.
+    # The order of the wanted topics may differ from that of the judgments.
     slot = place[owner[keep]]
     counts = np.bincount(slot, minlength=len(wanted))
     blocks = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
@@ -164,28 +169,21 @@ def relevant_ranks(
 
 
 def _negated_ranks(run: Run) -> np.ndarray:
-    """-1 for the first document of every topic, -2 for the second, and so on."""
+    """Return -1 for the first document of each topic, -2 for the second, and so on."""
     sizes = np.diff(run.blocks)
     first = np.repeat(run.blocks[:-1], sizes)
     return np.asarray(first - np.arange(len(run.scores)) - 1.0)
 
 
 def is_constant(scores: np.ndarray, starts: np.ndarray, stops: np.ndarray) -> bool:
-    """Whether every topic with several documents gives them all one score."""
+    """Whether all documents of each topic have the same score."""
     several = stops - starts > 1
     firsts, lasts = scores[starts[several]], scores[stops[several] - 1]
     return bool(several.any() and (firsts == lasts).all())
 
 
-def _judged(qrels: Qrels, wanted: np.ndarray, level: int) -> np.ndarray:
-    """Relevant documents of each wanted topic in the judgments."""
-    owner = np.repeat(np.arange(len(qrels.topics)), np.diff(qrels.blocks))
-    counts = np.bincount(owner[qrels.grades >= level], minlength=len(qrels.topics))
-    return np.asarray(counts[wanted])
-
-
 def in_order_of_names(given: Sequence[Any]) -> tuple[list[Any], RunNotes]:
-    """What was found about each run, by name, and the notes on all.
+    """Return the parts of all runs, sorted by name, and the notes on the runs.
 
     A part has `run`, [topic] `lengths` and `n_relevant`, `constant`, and may have `rank_like`.
     """
@@ -238,7 +236,7 @@ def _joined(judged: np.ndarray, depth: Depth, given: list[_RunProfile]) -> Score
 def check_drawing(
     model: str, depth: str | int, bandwidth: str | float, kernel: str, score_source: str
 ) -> None:
-    """Refuse ways to draw scores that there are not."""
+    """Raise an error for invalid ways to draw scores."""
     check_choice("model", model, get_args(Model))
     check_choice("kernel", kernel, get_args(KernelName))
     if kernel != "gaussian" and model != "kde":
@@ -253,11 +251,3 @@ def check_drawing(
         raise bad_value(
             "depth", f"be 'retrieved' or a whole number from 1 to {LARGEST_DEPTH}", depth
         )
-
-
-def _rule(model: Model, bandwidth: Bandwidth | float) -> tuple[int, float]:
-    if model == "bootstrap":
-        return profile_kernels.NUMBER, 0.0
-    if isinstance(bandwidth, str):
-        return profile_kernels.RULES[bandwidth], 0.0
-    return profile_kernels.NUMBER, float(bandwidth)

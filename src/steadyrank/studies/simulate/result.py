@@ -1,4 +1,4 @@
-"""What `simulate` found, as a result that says which measure it is about."""
+"""The results of `simulate`."""
 
 from __future__ import annotations
 
@@ -15,36 +15,53 @@ from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.ranks.correlation import kendall_tau
 from steadyrank.stats.run_means import other_first
 from steadyrank.studies.simulate.measures import Denominator
-from steadyrank.studies.simulate.prediction import Prediction
 from steadyrank.studies.simulate.profiles import Bandwidth, Depth, KernelName, Model, ScoreSource
 from steadyrank.studies.simulate.statistics import (
     CollectionCorrelation,
     ErrorRate,
+    Prediction,
     SignificanceRates,
+    mean_of,
 )
 from steadyrank.words import counted
 
 NO_SPREAD = 1e-14
-"""A variance of differences that is rounding."""
+"""A smaller variance of differences is a rounding error."""
+
+TOP = 3
+"""Default of the K of "probability of top K" if there are more than three runs."""
 
 Device = Literal["cpu"]
 Documents = Literal["shared", "independent"]
 Mode = Literal["sound", "paper"]
 
 
+def top_columns(top: int | None, n_runs: int) -> list[int]:
+    """Return the numbers K whose "probability of top K" is shown.
+
+    >>> top_columns(None, 10), top_columns(None, 3), top_columns(5, 10)
+    ([1, 3], [1], [1, 5])
+    """
+    if top is None:
+        return [1, TOP] if n_runs > TOP else [1]
+    if not 1 <= top <= n_runs:
+        raise bad_value("top", f"lie between 1 and {n_runs}, the number of runs", top)
+    return sorted({1, top})
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GradedOrder:
-    """The order of the runs by a graded measure, held against that by its binary version."""
+    """The order of the runs by a graded measure, compared with that by its binary version."""
 
     measure: str
-    """The graded one."""
+    """Name of the graded measure."""
     tau: float
     """Kendall's tau-b between the two orders."""
     n_pairs: int
     n_reversed: int
-    """Pairs of runs that the two measures order the opposite way."""
+    """Number of pairs of runs that the two measures order differently."""
     leader: str
-    """First by the graded measure."""
+    """First run by the graded measure."""
     binary_leader: str
 
     @property
@@ -56,7 +73,7 @@ class GradedOrder:
 @dataclass(frozen=True, slots=True, kw_only=True)
 @shown_by("studies.simulate.view:PART_VIEW.text")
 class SimulatePart(Framed):
-    """What one part of a study has put into its store: blocks of simulated collections.
+    """Blocks of simulated collections that one part of a study added to its store.
 
     Examples
     --------
@@ -69,33 +86,33 @@ class SimulatePart(Framed):
     1
     >>> sr.simulate(track.runs, track.qrels, part=(2, 2), **options).n_left
     0
-    >>> result = sr.simulate(track.runs, track.qrels, **options)  # adds up, computes nothing
+    >>> result = sr.simulate(track.runs, track.qrels, **options)  # computes no further block
     """
 
     part: int
     n_parts: int
     n_blocks: int
-    """Of the whole study."""
+    """Number of blocks of the whole study."""
     n_computed: int
-    """By this part, now."""
+    """Number of blocks that this call computed."""
     n_kept: int
-    """Blocks of this part that the store had."""
+    """Number of blocks of this part that were in the store."""
     n_left: int
-    """Blocks that the store lacks still, of all parts."""
+    """Number of blocks of all parts that the store lacks."""
 
     def rows(self) -> list[dict[str, Any]]:
-        """One row."""
+        """Return one row."""
         return [asdict(self)]
 
     def caption(self) -> str:
-        """Which part it is."""
+        """Return the number of the part."""
         return f"part {self.part:,} of {self.n_parts:,}, blocks of simulated collections"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 @shown_by("studies.simulate.view:VIEW.text")
 class SimulateResult(Framed):
-    """What `simulate` found; a sample is one simulated collection, with every run and topic.
+    """The result of `simulate`; a sample is one simulated collection, with all runs and topics.
 
     Examples
     --------
@@ -107,13 +124,13 @@ class SimulateResult(Framed):
     """
 
     measure: str
-    """What was simulated: "binary nDCG@10 (grade ≥ 1)" is not nDCG@10."""
+    """Simulated measure, such as "binary nDCG@10 (grade ≥ 1)", which is not nDCG@10."""
     graded_measure: str | None = None
-    """The measure that was asked for, where its binary version was simulated instead."""
+    """Requested measure, if its binary version was simulated instead."""
     graded_mean: np.ndarray | None = None
-    """[run]: mean of the graded measure over the same topics of the rankings as they are."""
+    """[run]: observed mean of the graded measure over the same topics."""
     documents: Documents = "independent"
-    """Whether all runs rank the same new documents, or each its own."""
+    """Whether all runs rank the same new documents, or documents are drawn for each run."""
     mode: Mode = "sound"
     model: Model
     n_samples: int
@@ -121,46 +138,46 @@ class SimulateResult(Framed):
     bandwidth: Bandwidth | float
     kernel: KernelName = "gaussian"
     denominator: Denominator | None
-    """Of independent runs; shared documents carry their own recall base."""
+    """Denominator of independent runs; shared documents have a recall base in each collection."""
     score_source: ScoreSource
     device: Device
     seed: int
     runs: tuple[str, ...]
     topics: tuple[str, ...]
     raw: np.ndarray
-    """[run, topic]: the simulated measure of the rankings as they are."""
+    """[run, topic]: observed scores."""
     cell_mean: np.ndarray
-    """[run, topic]: mean over the samples."""
+    """[run, topic]: mean over samples."""
     cell_sd: np.ndarray
-    """[run, topic]: standard deviation over the samples, the per-topic variance's root."""
+    """[run, topic]: standard deviation over samples."""
     simulated: np.ndarray
-    """[sample, run]: mean over the topics."""
+    """[sample, run]: mean over topics."""
     rank_correlation: CollectionCorrelation
     error_rate: ErrorRate
     significance: SignificanceRates
     raw_pvalue: np.ndarray
-    """[pair]: the paired t-test on the rankings as they are."""
+    """[pair]: p-value of the paired t test of the observed scores."""
     rank_share: np.ndarray
-    """[run, rank]: probability of a rank in a second collection; without a prediction, the share of
-    the samples."""
+    """[run, rank]: probability of a rank in a second collection, or its share of the samples if
+    there is no prediction."""
     rank_interval: np.ndarray
-    """[run, 2]: the middle 95 % of these ranks."""
+    """[run, 2]: interval that holds the middle 95% of these ranks."""
     prediction: Prediction | None = None
-    """What a second collection would show; None of independent runs and of `mode="paper"`."""
+    """Prediction of a second collection; None for independent runs and `mode="paper"`."""
     none_relevant: int
-    """Cells without a relevant document retrieved: they score 0 in every sample."""
+    """Number of cells that retrieved no relevant document: they score 0 in every sample."""
     without_relevant: int = 0
-    """Topics, over all samples, whose shared documents held no relevant one: they score 0."""
+    """Number of topics, over all samples, without a relevant document: they score 0."""
     plain: int
-    """Cells with a class of documents too small or constant to smooth: it is bootstrapped."""
+    """Number of cells with a class too small or too constant to smooth: it is bootstrapped."""
     truncated: int
-    """Draws of a cell with more relevant documents than its ranking is deep."""
+    """Number of draws of a cell with more relevant documents than its ranking is deep."""
     top: int | None = None
-    """The K of "probability of top K" that is shown; three unless given."""
+    """The K of "probability of top K"; three unless given."""
 
     @property
     def raw_mean(self) -> np.ndarray:
-        """[run]: mean over the topics of the rankings as they are."""
+        """[run]: observed mean over topics."""
         return np.asarray(self.raw.mean(axis=1))
 
     @property
@@ -170,21 +187,21 @@ class SimulateResult(Framed):
 
     @property
     def simulated_sd(self) -> np.ndarray:
-        """[run]: standard deviation of the mean over topics, over the samples."""
+        """[run]: standard deviation of the mean over samples."""
         if self.n_samples < 2:
             return np.full(len(self.runs), np.nan)
         return np.asarray(self.simulated.std(axis=0, ddof=1))
 
     @property
     def tau(self) -> CollectionCorrelation:
-        """Of the observed ranking with that of a second collection, or of the samples."""
+        """Correlation of the observed ranking with a second one, or with the samples."""
         return self.rank_correlation if self.prediction is None else self.prediction.tau
 
     @property
     def above(self) -> np.ndarray:
-        """[run, run]: probability that one is above the other in a second collection.
+        """[run, run]: probability that the first is above the second in a second collection.
 
-        Ties count half; NaN where the observed means are equal, and without a prediction.
+        Ties count half; NaN if the observed means are equal or there is no prediction.
         """
         shares = np.full((len(self.runs), len(self.runs)), np.nan)
         if self.prediction is not None:
@@ -197,11 +214,11 @@ class SimulateResult(Framed):
 
     @property
     def document_share(self) -> np.ndarray:
-        """[pair]: which share of a difference's variance over topics is due to the documents.
+        """[pair]: share of the variance of differences over topics that is due to the documents.
 
-        Topics have documents of their own, so that the mean difference over N topics has 1 / N of
-        their mean noise as its variance over collections: N times that, over the variance of the
-        observed differences by topic. It may exceed 1 by chance; NaN where these do not vary.
+        It is N times the variance of the mean difference over collections, divided by the variance
+        of the observed differences over the N topics, since documents are resampled by topic. It
+        may exceed 1 by chance, and is NaN if the differences do not vary.
         """
         if len(self.runs) < 2 or self.n_samples < 2 or len(self.topics) < 2:
             return np.full(len(self.raw_pvalue), np.nan)
@@ -215,19 +232,19 @@ class SimulateResult(Framed):
 
     @property
     def other_first(self) -> str | None:
-        """Who is first by simulated means, where no run is first by these and as observed."""
+        """First run by simulated means if no run is first by these and by observed means."""
         run = other_first(self.raw_mean, self.simulated_mean)
         return None if run is None else self.runs[run]
 
     @property
     def graded_order(self) -> GradedOrder | None:
-        """How the graded measure orders the runs as they are; None if none was replaced."""
+        """How the graded measure orders the runs; None if no binary version was simulated."""
         if self.graded_measure is None or self.graded_mean is None:
             return None
-        # Equal means of other summands differ in their last digits: no order.
-        binary_mean, graded_mean = self.raw_mean.round(12), self.graded_mean.round(12)
-        tau = kendall_tau(binary_mean, graded_mean)
-        binary, graded = _leaders(binary_mean), _leaders(graded_mean)
+        # Equal means of different summands may differ in their last digits.
+        means = self.raw_mean.round(12), self.graded_mean.round(12)
+        tau = kendall_tau(*means)
+        binary, graded = (set(np.flatnonzero(mean == mean.max()).tolist()) for mean in means)
         same = sorted(binary & graded)
         return GradedOrder(
             measure=self.graded_measure,
@@ -240,33 +257,30 @@ class SimulateResult(Framed):
 
     @property
     def raw_significant_share(self) -> float:
-        """Share of the pairs that differ by the t test on the rankings as they are."""
-        alpha = self.significance.alpha
-        significant = np.nan_to_num(self.raw_pvalue, nan=1.0) < alpha
-        return float(significant.mean()) if len(significant) else float("nan")
+        """Share of the pairs that differ significantly by the t test of the observed scores."""
+        return mean_of(np.nan_to_num(self.raw_pvalue, nan=1.0) < self.significance.alpha)
 
     @property
     def decision_agreement(self) -> float:
-        """How often, over pairs and samples, the t-test decides as on the rankings as they are."""
+        """Share of pairs and samples whose t test decides as that of the observed scores."""
         significant = np.nan_to_num(self.raw_pvalue, nan=1.0) < self.significance.alpha
         rate = self.significance.rate
-        agree = np.where(significant, rate, 1 - rate)
-        return float(agree.mean()) if len(agree) else float("nan")
+        return mean_of(np.where(significant, rate, 1 - rate))
 
     def top_probability(self, k: int) -> np.ndarray:
-        """[run]: probability to be among the top k, by `rank_share`."""
+        """[run]: probability of being among the top k, by `rank_share`."""
         if not 1 <= k <= len(self.runs):
             raise bad_value("k", f"lie between 1 and {len(self.runs)}, the number of runs", k)
         return np.asarray(self.rank_share[:, :k].sum(axis=1))
 
     def model_name(self, of_width: str = "") -> str:
-        """How scores of independent runs are drawn; `of_width` stands before the bandwidth."""
+        """Return how scores of independent runs are drawn; `of_width` precedes the bandwidth."""
         kernel = "" if self.kernel == "gaussian" else f"{self.kernel} kernel, "
         smooth = f"KDE, {kernel}{of_width}{self.bandwidth}"
         return smooth if self.model == "kde" else self.model
 
     def caption(self) -> str:
-        """What a table of this result must say."""
+        """Return the method and the sizes, for captions."""
         drawn = (
             "documents shared by all runs"
             if self.documents == "shared"
@@ -280,10 +294,10 @@ class SimulateResult(Framed):
         )
 
     def rows(self) -> list[dict[str, Any]]:
-        """One dictionary a run, best raw mean first."""
+        """Return one row per run, best observed mean first."""
         order = np.argsort(-self.raw_mean, kind="stable")
         raw, mean, sd = self.raw_mean, self.simulated_mean, self.simulated_sd
-        first, three = self.top_probability(1), self.top_probability(min(3, len(self.runs)))
+        tops = {f"top_{k}": self.top_probability(k) for k in top_columns(self.top, len(self.runs))}
         return [
             {
                 "run": self.runs[r],
@@ -293,18 +307,14 @@ class SimulateResult(Framed):
                 "rank": place + 1,
                 "rank_low": int(self.rank_interval[r, 0]),
                 "rank_high": int(self.rank_interval[r, 1]),
-                "top_1": float(first[r]),
-                "top_3": float(three[r]),
+                **{key: float(share[r]) for key, share in tops.items()},
             }
             for place, r in enumerate(order.tolist())
         ]
 
 
 def grades_words(result: SimulateResult) -> list[str]:
-    """That a binary version was simulated, and how the measure itself orders the runs.
-
-    Nothing where the measure was simulated as it is.
-    """
+    """Return how the graded measure orders the runs if its binary version was simulated."""
     order = result.graded_order
     if order is None:
         return []
@@ -318,7 +328,3 @@ def grades_words(result: SimulateResult) -> list[str]:
     if order.is_same_leader:
         return [said]
     return [said, f"{order.binary_leader} is first here, {order.leader} by {order.measure}"]
-
-
-def _leaders(mean: np.ndarray) -> set[int]:
-    return set(np.flatnonzero(mean == mean.max()).tolist())

@@ -1,34 +1,35 @@
-"""Draw rankings of other document collections without ever sorting a score.
+"""Draw rankings of other document collections without sorting scores.
 
-A cell, one run on one topic, is a row of bins from the top of the ranking down. In bin i the
+A cell, one run on one topic, is a sequence of bins from the top of the ranking down. In bin i the
 number of relevant documents is Poisson(w_i), and the numbers of other documents are multinomial
-over the bins and the tail below the last one. That is all that a binary measure needs, and it is
+over the bins and the tail below the last one. A binary measure needs no more, and the result is
 equal in distribution to drawing every score and sorting.
 
-**Counts.** A multinomial count is awkward to draw, and a Poisson one is a look-up (`sampler_laws`).
-Given their total, independent Poisson counts are multinomial. So the others begin as Poisson counts
-whose mean stays somewhat below their due. What is missing is added document by document, each
-wherever its score falls. Where there are too many, all are drawn again, but the relevant documents
-stay as they are: a ranking with many of them must not be redrawn more often than others.
+**Counts.** A Poisson count is a look-up (`sampler_laws`), a multinomial one is not; given their
+total, independent Poisson counts are multinomial. So the others begin as Poisson counts with a mean
+somewhat below their number, and the missing ones are added one by one, each in a random bin. If
+there are too many, all others are drawn again. The relevant documents are kept: a ranking with many
+of them must not be redrawn more often than one with few.
 
-**Order.** Within most bins all others stand above the relevant documents. In a mingled bin the two
-kinds stand in random order: with one relevant document, the usual case, one number says how many
-others are above it. Samples with several are taken out and put in order one by one.
+**Order.** In most bins all others are above the relevant documents. In a mingled bin the order of
+the two kinds is random: with one relevant document, the usual case, one number says how many others
+are above it. Samples with several relevant documents are ordered one by one.
 
-**Tilt.** The bins of kernel densities are wider than their order is random: relevant documents
-stand somewhat higher, or lower, than others. Of the topmost share p of the others, the relevant
-ones that are higher hold p + tilt · p · (1 - p). A relevant document among m others then stands
-below j of them with probability (1 + tilt · (m - 2j) / (m + 2)) / (m + 1). That is an even draw,
-turned upside down now and then: where it stands on the wrong side of the middle, with a probability
-in proportion to how far. Several documents are put in order evenly and turned together; the law of
-each is right to all orders of the tilt, their joint law to the first.
+**Tilt.** The order in a bin of kernel densities is not quite random, since relevant documents tend
+to be higher or lower than others. The topmost share p of the others is level with a share
+p + tilt · p · (1 - p) of the relevant documents. A relevant document among m others is then below j
+of them with probability (1 + tilt · (m - 2j) / (m + 2)) / (m + 1). This is a uniform draw that is
+sometimes reversed: if it is on the wrong side of the middle, with a probability proportional to its
+distance. Several documents are ordered uniformly and reversed together; the law of each is exact to
+all orders of the tilt, their joint law to the first.
 
-**Values.** A measure is a sum over relevant documents that depends on what stands above each
-(`Gain`). Going down the bins, every sample keeps how many documents of each kind stand above.
+**Values.** A measure is a sum over relevant documents that depends on the numbers of relevant and
+other documents above each (`Gain`). Every sample keeps these two numbers while the bins are
+processed from the top down.
 
-64 samples lie side by side, so that most loops do many of them at a time. A sample's random words
-are word n of a stream of its own, for which see `random_kernels`: words 1 to bins + 1 are for the
-first counts, those from there on for whatever a sample needs (`steps` says which is next).
+Most loops process 64 samples at a time. Random word n of a sample is word n of the sample's stream
+(`random_kernels`): words 1 to bins + 1 are for the first counts, the following ones for anything
+else (`steps` is the next one).
 """
 
 from __future__ import annotations
@@ -57,10 +58,10 @@ from steadyrank.studies.simulate.sampler_laws import (
 )
 
 SIDE_BY_SIDE = 64
-"""Samples of a cell that are drawn together: their counts stay in the fastest cache."""
+"""Samples of a cell that are drawn together: their counts fit into the fastest cache."""
 
 MARGIN = 0.9
-"""How far, in square roots of the depth, the Poisson counts' mean stays below their due."""
+"""Distance, in square roots of the depth, of the Poisson counts' mean below their number."""
 
 SHARES = 256
 """Poisson means of others are multiples of 1 / SHARES of their weights."""
@@ -72,39 +73,38 @@ REDRAWS = 8
 """Overshoots of one sample after which its documents are drawn one by one."""
 
 PLACES = 1 << 32
-"""Steps of a sample's stream from which places in tilted bins come: far from all others."""
+"""Steps of a sample's stream for places in tilted bins: far from all others."""
 
 MOST_TILTED = 8
 """More relevant documents of one sample in one bin are too rare to need a tilt."""
 
 JUDGED, SAMPLED, POISSON = 0, 1, 2
-"""What the number of relevant documents in a simulated collection is taken to be."""
+"""Recall bases: how the number of relevant documents in a simulated collection is determined."""
 
 
 class Cells(NamedTuple):
-    """Cells and their bins: cell c owns bins starts[c] to starts[c + 1]."""
+    """Cells and their bins: cell c has bins starts[c] to starts[c + 1]."""
 
     starts: np.ndarray
     relevant: np.ndarray
-    """Expected relevant documents in a bin."""
+    """Expected number of relevant documents in a bin."""
     others: np.ndarray
     """Weight of the other documents in a bin: above its relevant ones, or among them."""
     mingled: np.ndarray
-    """Whether a bin's documents of both kinds stand in random order."""
+    """Whether the order of a bin's documents of both kinds is random."""
     tail: np.ndarray
     """Weight of the other documents below a cell's last bin."""
     n_relevant: np.ndarray
     depth: np.ndarray
     judged: np.ndarray
-    """Relevant documents among the judgments, R."""
+    """Number of relevant documents in the judgments, R."""
 
 
 class Gain(NamedTuple):
     """A binary measure as a sum over the relevant documents of a ranking.
 
-    With A relevant and B other documents above them, a relevant documents in a row are worth
-    per_relevant · a + (per_other · B + constant) · (F(A + a + B) - F(A + B)), F being
-    `cumulated`.
+    Below A relevant and B other documents, `a` consecutive relevant documents contribute
+    per_relevant · a + (per_other · B + constant) · (F(A + a + B) - F(A + B)), with F = `cumulated`.
     """
 
     cumulated: np.ndarray
@@ -112,33 +112,34 @@ class Gain(NamedTuple):
     per_other: float
     constant: float
     first_only: bool
-    """Whether only the first relevant document counts; cumulated[rank] is then its worth."""
+    """Whether only the first relevant document counts; its value is then cumulated[rank]."""
     scale: np.ndarray
-    """The factor for each recall base."""
+    """Factor for each recall base."""
     base: int
     """JUDGED, SAMPLED or POISSON."""
 
 
 class Lanes(NamedTuple):
-    """Samples side by side; counts of bin i are entries i * SIDE_BY_SIDE on."""
+    """64 samples; counts of bin i are SIDE_BY_SIDE entries from i * SIDE_BY_SIDE on."""
 
     keys: np.ndarray
-    """Of a sample's random words."""
+    """Keys of the samples' random words."""
     steps: np.ndarray
-    """The next word that is not used yet."""
+    """The next unused word."""
     relevant: np.ndarray
     others: np.ndarray
     n_relevant: np.ndarray
-    """All relevant documents of a sample; and all others, as first drawn."""
+    """Number of relevant documents of a sample."""
     n_others: np.ndarray
+    """Number of other documents of a sample, as first drawn."""
     above_relevant: np.ndarray
-    """Documents above the bin that is looked at."""
+    """Documents above the current bin."""
     above_others: np.ndarray
     before: np.ndarray
-    """Others of a mingled bin that stand above its relevant document."""
+    """Number of others of a mingled bin above its relevant document."""
     values: np.ndarray
     halves: np.ndarray
-    """From here on: room for what loops hand to the next one."""
+    """From here on: memory that loops pass to the next loop."""
     uppers: np.ndarray
     entries: np.ndarray
     higher: np.ndarray
@@ -149,9 +150,9 @@ class Lanes(NamedTuple):
 
 @inlined
 def _outcomes(halves, entries, table, law, out, row):
-    """One outcome of a law for each of the samples side by side, from half a word each.
+    """Draw one outcome of a law for each of 64 samples, from half a word each.
 
-    Two loops, since a processor looks up one by one and compares many at a time.
+    There are two loops since a processor looks up one by one, but compares many at a time.
     """
     at, bits, low = law
     shift = HALF(32 - bits)
@@ -167,7 +168,7 @@ def _outcomes(halves, entries, table, law, out, row):
 
 @inlined
 def _outcome(half, table, law):
-    """One outcome of a law from half a random word."""
+    """Draw one outcome of a law from half a random word."""
     at, bits, low = law
     shift = HALF(32 - bits)
     column = HALF(half >> shift)
@@ -190,7 +191,7 @@ def _next_word(lanes, lane):
 
 @inlined
 def _number_below(word, n):
-    """A number from 0 to n - 1, all equally likely."""
+    """Return a number from 0 to n - 1, all equally likely."""
     return np.int64(high_product(word, WORD(n)))
 
 
@@ -202,7 +203,7 @@ def _add_to(sums, counts, row):
 
 @part
 def _draw_counts(lanes, bins, key, first, laws):
-    """First counts of every bin of every sample, from replicate `first` on."""
+    """Draw the first counts of every bin of every sample, from replicate `first` on."""
     keys, halves, uppers = lanes.keys, lanes.halves, lanes.uppers
     for lane in range(SIDE_BY_SIDE):
         keys[lane] = mixed_bits(key + WORD(first + lane + 1) * GOLDEN)
@@ -224,7 +225,7 @@ def _draw_counts(lanes, bins, key, first, laws):
 
 @part
 def _redraw_others(lanes, lane, bins, laws):
-    """Draw one sample's Poisson counts again; their total."""
+    """Draw one sample's Poisson counts again; return their total."""
     total = 0
     for i in range(bins + 1):
         drawn = _outcome(HALF(_next_word(lanes, lane)), laws.table, _law_of(laws.others, i))
@@ -235,9 +236,9 @@ def _redraw_others(lanes, lane, bins, laws):
 
 @inlined
 def _complete_others(lanes, lane, missing, table, places):
-    """Add `missing` other documents to one sample, each wherever its score falls."""
+    """Add `missing` other documents to one sample, each in a random bin."""
     while missing > 0:
-        # As many words as fit, needed or not: a loop of fixed length has no odd end.
+        # Always WORDS words, since a loop of fixed length is faster.
         key = lanes.keys[lane] + WORD(lanes.steps[lane]) * GOLDEN
         for i in range(WORDS):
             word = mixed_bits(key + WORD(i) * GOLDEN)
@@ -252,14 +253,14 @@ def _complete_others(lanes, lane, missing, table, places):
 
 @inlined
 def _settle_others(lanes, lane, bins, room, laws, places):
-    """Make one sample's other documents exactly `room`."""
+    """Adjust the number of one sample's other documents to `room`."""
     total = np.int64(lanes.n_others[lane])
     redraws = 0
     while total > room and redraws < REDRAWS:
         total = _redraw_others(lanes, lane, bins, laws)
         redraws += 1
     if total > room:
-        # A sample with many relevant documents, or a short ranking: Poisson counts never fit.
+        # With many relevant documents, or a short ranking, Poisson counts never fit.
         for i in range(bins + 1):
             lanes.others[i * SIDE_BY_SIDE + lane] = 0
         total = 0
@@ -281,7 +282,7 @@ def _thin_relevant(lanes, lane, bins, excess):
 
 @part
 def _settle(lanes, bins, depth, has_others, laws, places):
-    """Make every sample's ranking as deep as it is; how many had too many relevant documents."""
+    """Cut or fill every sample's ranking to its depth; count those with too many relevant ones."""
     truncated = 0
     for lane in range(SIDE_BY_SIDE):
         excess = np.int64(lanes.n_relevant[lane]) - depth
@@ -295,7 +296,7 @@ def _settle(lanes, bins, depth, has_others, laws, places):
 
 @inlined
 def _add_one(lanes, lane, above, others, gain):
-    """Add what one relevant document below `above` relevant and `others` other ones is worth."""
+    """Add the contribution of one document below `above` relevant and `others` other ones."""
     if gain.first_only:
         if above == 0:
             lanes.values[lane] = gain.cumulated[others + 1]
@@ -308,7 +309,7 @@ def _add_one(lanes, lane, above, others, gain):
 
 @inlined
 def _empty_bin(lanes, lane, place):
-    """Let one sample's documents of a bin, whose worth is added, stand above what follows."""
+    """Count one sample's documents of a bin as above what follows, once they are added."""
     lanes.above_relevant[lane] += lanes.relevant[place]
     lanes.above_others[lane] += lanes.others[place]
     lanes.relevant[place] = lanes.others[place] = lanes.before[lane] = 0
@@ -316,12 +317,12 @@ def _empty_bin(lanes, lane, place):
 
 @part
 def _mingle(lanes, lane, place, gain):
-    """Put one sample's documents of a bin in random order and add what they are worth."""
+    """Put one sample's documents of a bin in random order and add their contributions."""
     relevant, others = np.int64(lanes.relevant[place]), np.int64(lanes.others[place])
     above = np.int64(lanes.above_relevant[lane])
     below = np.int64(lanes.above_others[lane]) + others
     while relevant > 0:
-        # The next document from the top is relevant with chance relevant / all that are left.
+        # The next document is relevant with probability relevant / (relevant + others).
         while others > 0:
             if _number_below(_next_word(lanes, lane), relevant + others) < relevant:
                 break
@@ -336,7 +337,7 @@ def _mingle(lanes, lane, place, gain):
 def _place_evenly(lanes, row, tilt, gain):
     """Write into `before` how many others of a bin are above its only relevant document.
 
-    Samples with several relevant documents among others are worked out, and leave the bin empty.
+    Samples with several relevant documents among others are added at once, which empties the bin.
     """
     for lane in range(SIDE_BY_SIDE):
         relevant, others = lanes.relevant[row + lane], lanes.others[row + lane]
@@ -355,8 +356,8 @@ def _order_several(lanes, lane, place, tilt, gain):
     n, others = np.int64(lanes.relevant[place]), np.int64(lanes.others[place])
     key = lanes.keys[lane] + WORD(lanes.steps[lane]) * GOLDEN
     lanes.steps[lane] += n + 1
-    # A document goes to any slot among the others and those before it; two are in order without
-    # a branch, which would be guessed wrong as often as not.
+    # A document takes any slot among the others and the documents before it. Two are ordered
+    # without a branch, which would be predicted wrongly half of the time.
     first = _number_below(mixed_bits(key), others + 1)
     second = _number_below(mixed_bits(key + GOLDEN), others + 2)
     second -= second > first
@@ -364,7 +365,7 @@ def _order_several(lanes, lane, place, tilt, gain):
     marks[0], marks[1] = min(first, second), max(first, second)
     ranks = first + second + 3
     for i in range(2, n):
-        # The documents above its slot are the k first, and all else above it are others.
+        # Above its slot are the first k documents, and others.
         slot = _number_below(mixed_bits(key + WORD(i) * GOLDEN), others + i + 1)
         k = i
         while k > 0 and np.int64(marks[k - 1]) + k - 1 >= slot:
@@ -391,7 +392,7 @@ def _place_tilted(lanes, row, tilt, gain):
     for lane in range(SIDE_BY_SIDE):
         place = WORD(row) + WORD(lane)
         here = others[place]
-        # Half a word times the number of slots: its upper half is the slot, its lower half random.
+        # The upper half of (half a word times the number of slots) is the slot, the lower random.
         product = (mixed_bits(keys[lane] + step) >> WORD(32)) * WORD(here + HALF(1))
         slot, rest = HALF(product >> WORD(32)), HALF(product)
         below = HALF(here - slot)
@@ -411,7 +412,7 @@ def _place_tilted(lanes, row, tilt, gain):
 
 @part
 def _add_first(lanes, row, before, gain):
-    """Note what the first relevant document is worth, in the samples that find it in this bin."""
+    """Add the contribution of the first relevant document in the samples that have it here."""
     for lane in range(SIDE_BY_SIDE):
         if lanes.relevant[row + lane] > 0 and lanes.above_relevant[lane] == 0:
             lanes.values[lane] = gain.cumulated[lanes.above_others[lane] + before[lane] + 1]
@@ -421,7 +422,7 @@ def _add_first(lanes, row, before, gain):
 
 @inlined
 def _add_bin(lanes, row, before, gain):
-    """Add what one bin's relevant documents, in a row below `before` of its others, are worth."""
+    """Add the contributions of one bin's relevant documents, all below `before` of its others."""
     relevant, others = lanes.relevant, lanes.others
     above_relevant, above_others, higher = lanes.above_relevant, lanes.above_others, lanes.higher
     first, last, growth, values = lanes.first, lanes.last, lanes.growth, lanes.values
@@ -442,9 +443,9 @@ def _add_bin(lanes, row, before, gain):
 
 
 def _add_up(lanes, bins, mingled, tilt, gain):
-    """Every sample's value, before it is divided by its recall base.
+    """Compute the value of every sample before it is divided by the recall base.
 
-    The global `place_in_bin` says where in a mingled bin a relevant document stands.
+    The global `place_in_bin` draws the place of a relevant document in a mingled bin.
     """
     for lane in range(SIDE_BY_SIDE):
         lanes.above_relevant[lane] = lanes.above_others[lane] = 0
@@ -463,7 +464,7 @@ def _add_up(lanes, bins, mingled, tilt, gain):
 
 @inlined
 def _recall_base(lanes, lane, bins, judged, base):
-    """How many relevant documents a sample's collection holds."""
+    """Return the number of relevant documents in a sample's collection."""
     sampled = np.int64(lanes.n_relevant[lane])
     if base == JUDGED:
         return max(judged, sampled)
@@ -474,7 +475,7 @@ def _recall_base(lanes, lane, bins, judged, base):
 
 @part
 def _cell_laws(cells, cell, gain, laws):
-    """Make the laws of a cell's counts; the law of the bin that a missing document falls into."""
+    """Write the laws of a cell's counts; return the law of the bin of a single other document."""
     start, stop = cells.starts[cell], cells.starts[cell + 1]
     others, tail = cells.others[start:stop], cells.tail[cell]
     n_relevant, depth = cells.n_relevant[cell], cells.depth[cell]
@@ -487,7 +488,7 @@ def _cell_laws(cells, cell, gain, laws):
 
 
 def _sample_cells(cells, tilt, first_cell, key, first, gain, laws, lanes, out):
-    # One function, as each further one would compile all that it calls once more.
+    # This is one function, since each further one would compile everything that it calls again.
     truncated = 0
     for cell in range(first_cell, first_cell + len(out)):
         row = out[cell - first_cell]
@@ -509,7 +510,7 @@ def _sample_cells(cells, tilt, first_cell, key, first, gain, laws, lanes, out):
 
 
 def _sampler(name: str, place_in_bin: Any) -> Any:
-    """The compiled sampler whose mingled bins have their order from `place_in_bin`."""
+    """Return the compiled sampler that orders mingled bins by `place_in_bin`."""
     add_up = specialised(_add_up, f"add_up_{name}", how=part, place_in_bin=place_in_bin)
     return specialised(_sample_cells, f"sample_{name}", add_up=add_up)
 
@@ -520,7 +521,7 @@ _sample_tilted = _sampler("tilted", _place_tilted)
 
 @kernel
 def _room(cells, first, last):
-    """The most bins of a cell, and the most entries that its own tables need."""
+    """Return the most bins of a cell, and the most entries of the tables of a cell."""
     most, largest = 1, 0
     for cell in range(first, last):
         start, stop = cells.starts[cell], cells.starts[cell + 1]
@@ -536,7 +537,7 @@ def _room(cells, first, last):
 
 
 def _make_lanes(most: int) -> Lanes:
-    """Room for samples with at most so many bins, the tail being one."""
+    """Return memory for samples with at most `most` bins, including the tail."""
     other = {"keys": np.uint64, "steps": np.int64, "values": np.float64, "growth": np.float64}
     bins = {"relevant": most, "others": most}
     return Lanes(
@@ -552,8 +553,8 @@ def sample_cells(
 ) -> int:
     """Fill out[cell - first_cell, replicate - first] with the measure of simulated rankings.
 
-    The value of replicate b of cell c depends on `key`, c and b alone. Returns how many
-    samples had more relevant documents than their ranking is deep.
+    The value of replicate b of cell c depends only on `key`, c and b. Return how many samples had
+    more relevant documents than their ranking is deep.
     """
     no_tilt = np.zeros(len(cells.relevant))
     return _sampled(_sample_evenly, cells, no_tilt, first_cell, key, first, gain, out)
@@ -568,7 +569,7 @@ def sample_densities(
     gain: Gain,
     out: np.ndarray,
 ) -> int:
-    """`sample_cells` for the bins of kernel densities, each with its tilt."""
+    """Do as `sample_cells` for the bins of kernel densities, each with a tilt."""
     return _sampled(_sample_tilted, cells, tilt, first_cell, key, first, gain, out)
 
 

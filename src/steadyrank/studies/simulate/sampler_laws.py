@@ -1,8 +1,8 @@
-"""Tables from which counts are drawn: Walker's alias tables of Poisson and categorical laws.
+"""Walker's alias tables of Poisson and categorical laws, from which counts are drawn.
 
-A law over n outcomes is cut into as many columns of equal probability, each of which holds at most
-two outcomes: its own up to a share of its height, and another one, its alias, above that. So a draw
-costs one look-up and one comparison, whatever the law.
+A law over n outcomes is divided into n columns of equal probability. Each holds at most two
+outcomes: its index up to a share of its height, and another one, its alias, above. A draw therefore
+costs one look-up and one comparison for any law.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from steadyrank.compute.kernels import part
 
 NEVER = 1e-11
-"""Outcomes rarer than the 32 random bits of a draw can show."""
+"""Outcomes below this probability are rarer than the 32 random bits of a draw can show."""
 
 HALF = np.uint32
 """Tables are looked up with half a random word."""
@@ -24,22 +24,22 @@ HALF = np.uint32
 class Laws(NamedTuple):
     """Alias tables, one after the other: where each begins, its bits, its lowest outcome.
 
-    Rows of `relevant` and `others` are a cell's bins, and last the relevant documents that were
-    not retrieved, and the tail.
+    Rows of `relevant` and `others` are the bins of a cell; the last row is the relevant documents
+    that were not retrieved, and the tail.
     """
 
     table: np.ndarray
     relevant: np.ndarray
     others: np.ndarray
     law: np.ndarray
-    """From here on: room to make a table in."""
+    """From here on: memory for making a table."""
     small: np.ndarray
     large: np.ndarray
 
 
 @part
 def _poisson_law(mean, law):
-    """Write the law of Poisson(mean) from its first likely outcome on; that, and its length."""
+    """Write the law of Poisson(mean); return its first likely outcome and its length."""
     if mean <= 0.0:
         law[0] = 1.0
         return 0, 1
@@ -57,7 +57,7 @@ def _poisson_law(mean, law):
 
 @part
 def _trimmed(law, low, size):
-    """Drop the outcomes that never occur at both ends, and let the rest sum to one."""
+    """Drop outcomes at both ends that never occur, and scale the rest to a sum of 1."""
     first = 0
     while law[first] < NEVER:
         first += 1
@@ -73,11 +73,11 @@ def _trimmed(law, low, size):
 
 @part
 def _add_table(law, size, table, at, small, large):
-    """Write the alias table of a law (Vose's method) from entry `at` on; the bits of its columns.
+    """Write the alias table of a law (Vose's method) from entry `at` on; return its column bits.
 
-    Of 32 random bits the upper ones choose a column, and the others, where they reach the
-    entry's upper part, its lower part in place of the column. Every probability is right to
-    2^-32.
+    The upper of 32 random bits choose a column. If the lower bits reach the upper part of the
+    column's entry, the outcome is the entry's lower part instead of the column. Every probability
+    is correct to 2^-32.
     """
     bits = 1
     while (1 << bits) < size:
@@ -109,7 +109,7 @@ def _add_table(law, size, table, at, small, large):
 
 @part
 def total_weight(others, tail):
-    """Of the other documents in all bins and in the tail."""
+    """Return the weight of the other documents in all bins and in the tail."""
     total = tail
     for weight in others:
         total += weight
@@ -118,7 +118,7 @@ def total_weight(others, tail):
 
 @part
 def _set_law(rows, row, mean, laws, free):
-    """Let rows[row] be the law of Poisson(mean), from entry `free` on; the next free entry."""
+    """Write the law of Poisson(mean) into rows[row], from entry `free` on; return the next one."""
     low, size = _poisson_law(mean, laws.law)
     bits = _add_table(laws.law, size, laws.table, free, laws.small, laws.large)
     rows[row, 0], rows[row, 1], rows[row, 2] = free, bits, low
@@ -127,8 +127,9 @@ def _set_law(rows, row, mean, laws, free):
 
 @part
 def make_laws(relevant, others, tail, share, unretrieved, laws):
-    """The laws of a cell's bins, others with `share` of their weight as mean; and, of a document
-    that is drawn by itself, the law of the bin that it falls into.
+    """Write the laws of a cell's bins; return the law of the bin of a single other document.
+
+    The mean number of other documents of a bin is `share` times their weight.
     """
     bins = len(relevant)
     free = 0
@@ -146,12 +147,12 @@ def make_laws(relevant, others, tail, share, unretrieved, laws):
 
 @part
 def columns_at_most(mean):
-    """Columns of the table of Poisson(mean), at most."""
+    """Return an upper bound of the columns of the table of Poisson(mean)."""
     return 2 * np.int64(14.0 * math.sqrt(mean) + 24.0)
 
 
 def make_room(most: int, entries: int) -> Laws:
-    """Room for the laws of cells with at most so many bins and entries."""
+    """Return memory for the laws of cells with at most `most` bins and `entries` entries."""
     room = max(entries, 2 * most)
     return Laws(
         table=np.empty(entries, HALF),

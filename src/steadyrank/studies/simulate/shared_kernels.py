@@ -1,18 +1,18 @@
-"""Score the same new collection for every run: each document has one count, seen by all.
+"""Score the same new collection for every run: each document has one count for all runs.
 
-A run's ranking is its own with every document repeated as often as it is in the collection. For
-each event of it (`list_kernels`) the walk knows what stands above, in 64 samples side by side. How
-copies become a value depends on the measure.
+In a sample, each document of a run's ranking is repeated as often as it occurs in the collection.
+For each event of the ranking (`shared_lists`) the position is known in 64 samples. How copies
+become a value depends on the measure.
 
-**Sums** (AP, nDCG): of a document with a gain the first copies are added to the totals of all
-samples at once, whether a sample has them or not; the few further ones follow one by one. A total
-grows in the order of ranks, as `evaluate` adds it up, and comes out the same to the last bit.
+**Sums** (AP, nDCG): the first copies of a document with a gain are added to the totals of all
+samples at once, with weight 0 where a sample lacks them; the few further copies follow one by one.
+A total grows in the order of ranks, as in `evaluate`, and is the same to the last bit.
 
 **Lists** (all others): the copies get their ranks, and the kernels of `evaluate` score the lists,
 sample by sample.
 
-What a value is divided by, the number of relevant documents or the ideal list's gain, belongs to
-the collection, and is computed once for all runs.
+The divisor of a value, the number of relevant documents or the gain of the ideal list, depends only
+on the collection and is computed once for all runs.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from steadyrank.compute.kernels import (
 )
 from steadyrank.measures import kernels as measures
 from steadyrank.measures.scoring import KERNELS, Recipe
-from steadyrank.studies.simulate.list_kernels import (
+from steadyrank.studies.simulate.shared_lists import (
     MOST_COPIES,
     NO_LIMIT,
     SIDE_BY_SIDE,
@@ -48,35 +48,25 @@ from steadyrank.studies.simulate.list_kernels import (
 )
 
 SUMMED = 2
-"""Copies that are added without asking how many there are: one document in twelve has more."""
+"""Copies that are added without a branch: one document in twelve has more."""
 
 LISTED = 4
-"""Copies that are listed without asking how many there are: few documents have more."""
+"""Copies that are listed without a branch: few documents have more."""
 
 
 class Scoring(NamedTuple):
-    """What the kernel of a measure is called with, beside a ranking."""
+    """Arguments of the kernel of a measure in addition to a ranking."""
 
     gain: np.ndarray
     level: int
     cutoff: int
     parameter: float
     weights: np.ndarray
-    """[rank]"""
+    """[rank]: divisor or factor of a rank, as the kernels of `evaluate` compute it."""
 
 
 def scoring_of(recipe: Recipe, lists: RankingArrays) -> Scoring:
-    """A measure made ready for the kernels of these lists."""
-    return Scoring(
-        recipe.gain, recipe.level, recipe.cutoff, recipe.parameter, rank_weights(recipe, lists)
-    )
-
-
-def rank_weights(recipe: Recipe, lists: RankingArrays) -> np.ndarray:
-    """What a rank is divided or multiplied by, as the kernels of `evaluate` compute it.
-
-    For every rank of a simulated ranking, and of an ideal one, that can count.
-    """
+    """Prepare a measure for the kernels of these lists, with weights for all ranks that count."""
     longest = min(lists.depth.max(initial=0), MOST_COPIES * np.diff(lists.starts).max(initial=0))
     deepest = max(longest, MOST_COPIES * np.diff(lists.ideal).max(initial=0))
     ranks = range(1, int(min(recipe.cutoff, deepest)) + SUMMED + 1)
@@ -85,7 +75,8 @@ def rank_weights(recipe: Recipe, lists: RankingArrays) -> np.ndarray:
         weights = [recipe.parameter ** (rank - 1.0) for rank in ranks]
     elif recipe.kernel == "nDCG":
         weights = [math.log2(rank + 1.0) for rank in ranks]
-    return np.array([0.0, *weights])
+    weights_from_0 = np.array([0.0, *weights])
+    return Scoring(recipe.gain, recipe.level, recipe.cutoff, recipe.parameter, weights_from_0)
 
 
 @inlined
@@ -99,15 +90,15 @@ def _discounted_gain(n_found, rank, value, weights):
 
 
 ADDENDS = {"AP": _precision, "nDCG": _discounted_gain}
-"""What a document at a rank, the n-th with a gain, adds to a measure; sums are as those of
+"""Contribution of a document at a rank, the n-th with a gain; sums agree with those of
 `measures.kernels.precision_sum` and `dcg`."""
 
 
 def _walk(lists, cell, topic, key, first, scoring, scratch):
-    """Go down one run's ranking in 64 samples from `first` on.
+    """Process one run's ranking from the top down in 64 samples from `first` on.
 
-    The globals `take_copies` and `take_tied` are given what stands at each event: the row of a
-    document's counts and its grade, or the order of tied documents in one sample.
+    The globals `take_copies` and `take_tied` process an event: the row of a document's counts and
+    its grade, or the order of tied documents in one sample.
     """
     counts, position, n_found = scratch.counts, scratch.position, scratch.n_found
     position[:] = 0
@@ -136,14 +127,14 @@ def _walk(lists, cell, topic, key, first, scoring, scratch):
 
 
 def _sum_copies(row, grade, limit, scoring, scratch):
-    """Add what the copies of a document are worth, in every sample that has room for them."""
+    """Add the contributions of the copies of a document in every sample."""
     counts, position, n_found = scratch.counts, scratch.position, scratch.n_found
     total, weights, value = scratch.total, scoring.weights, measures.worth(scoring.gain, grade)
     for lane in range(SIDE_BY_SIDE):
         at = WORD(lane)
         copies = np.int32(counts[WORD(row) + at])
         so_far = total[at]
-        # How many copies there are is a coin's toss, which a branch would often guess wrong.
+        # The number of copies is random: a branch would often be predicted wrongly.
         for copy in range(1, SUMMED + 1):
             rank = position[at] + np.int32(copy)
             addend = of_copy(n_found[at] + np.int32(copy), min(rank, limit), value, weights)  # noqa: F821
@@ -159,7 +150,7 @@ def _sum_copies(row, grade, limit, scoring, scratch):
 
 
 def _sum_tied(n_tied, lane, limit, scoring, scratch):
-    """Add what the copies of tied documents are worth in one sample, in their order."""
+    """Add the contributions of the copies of tied documents in one sample, in their order."""
     above, n_found = scratch.position[lane], scratch.n_found[lane]
     for i in range(n_tied):
         if scratch.tied[i] > 0:
@@ -175,7 +166,7 @@ def _sum_tied(n_tied, lane, limit, scoring, scratch):
 def _list_copies(row, grade, limit, scoring, scratch):
     """Write ranks and grades of the copies of a document, in every sample.
 
-    Those of a sample begin at its multiple of `room`, and are `n_found`.
+    Sample s has `n_found` of them, from entry s * `room` on.
     """
     counts, position, n_found = scratch.counts, scratch.position, scratch.n_found
     ranks, grades, room = scratch.ranks, scratch.grades, scratch.room[0]
@@ -184,7 +175,7 @@ def _list_copies(row, grade, limit, scoring, scratch):
         n = WORD(lane * room + n_found[lane])
         copies = WORD(counts[WORD(row) + WORD(lane)])
         first = position[lane] + np.int32(1)
-        # Without a branch, as in `_sum_copies`; what is too much is written over by the next.
+        # Without a branch, as in `_sum_copies`; the next copies overwrite what is too much.
         for copy in range(LISTED):
             ranks[n + WORD(copy)] = first + np.int32(copy)
         for copy in range(LISTED):
@@ -212,7 +203,7 @@ _list_up = specialised(_walk, "list_up", how=part, take_copies=_list_copies, tak
 
 @inlined
 def _end_of(lane, begin, depth, scratch):
-    """Where the ranks of a sample end that its ranking is deep enough for."""
+    """Return where the ranks of a sample end that do not exceed the depth of its ranking."""
     end = begin + np.int64(scratch.n_found[lane])
     while end > begin and scratch.ranks[end - 1] > depth:
         end -= 1
@@ -221,10 +212,9 @@ def _end_of(lane, begin, depth, scratch):
 
 @part
 def make_ideal(lists, topic, scratch):
-    """Write the grades of each sample's ideal ranking: of all its documents with a gain.
+    """Write the grades of each sample's ideal ranking, which has all documents with a gain.
 
-    Those of a sample begin at its multiple of `room` and are `n_ideal`; as many have room among
-    the ranks.
+    Sample s has `n_ideal` of them, from entry s * `room` on.
     """
     n_ideal, counts = scratch.n_ideal, scratch.counts
     low, high = lists.ideal[topic], lists.ideal[topic + 1]
@@ -250,7 +240,7 @@ def make_ideal(lists, topic, scratch):
 
 
 def make_scratch(lists: RankingArrays) -> Scratch:
-    """Memory for any cell of these lists."""
+    """Return memory for any cell of these lists."""
     most_documents, most_ideal = (
         int(np.diff(bounds).max(initial=0)) for bounds in (lists.documents, lists.ideal)
     )
@@ -275,8 +265,7 @@ def make_scratch(lists: RankingArrays) -> Scratch:
 
 
 @part
-def _as_it_is(ideal, gain, level, cutoff):
-    """What a measure is divided by that is no ratio to something all runs share."""
+def _one(ideal, gain, level, cutoff):
     return 1.0
 
 
@@ -296,15 +285,15 @@ def _ideal_err(ideal, gain, level, cutoff):
 
 
 IDEALS = {"AP": _relevant, "nDCG": _ideal_dcg, "nERR": _ideal_err}
-"""What a measure divides by that is a figure of the collection: all runs share it."""
+"""Divisors of measures that depend on the collection alone."""
 
 NUMERATORS = {"nERR": measures.expected_reciprocal_rank}
-"""What is divided by it, where `ADDENDS` does not add it up."""
+"""Numerators of measures with such a divisor that are not sums of `ADDENDS`."""
 
 
 @functools.cache
 def shared_kernel(measure: str) -> Any:
-    """The compiled sampler of one measure: summed up, or by the kernel that `evaluate` uses."""
+    """Return the compiled sampler of a measure, which sums or uses the kernel of `evaluate`."""
     name = measure.replace(" ", "_")
     if measure in ADDENDS:
         addend = {"of_copy": ADDENDS[measure]}
@@ -314,7 +303,7 @@ def shared_kernel(measure: str) -> Any:
     else:
         of_list = NUMERATORS.get(measure, KERNELS[measure])
         score = specialised(_score_each, f"score_each_{name}", how=part, of_list=of_list)
-    of_ideal = IDEALS.get(measure, _as_it_is)
+    of_ideal = IDEALS.get(measure, _one)
     return specialised(_sample_lists, f"sample_{name}", score=score, of_ideal=of_ideal)
 
 
@@ -324,7 +313,7 @@ def _score_each(lists, cell, topic, key, first, scoring, scratch):
     _list_up(lists, cell, topic, key, first, scoring, scratch)
     for lane in range(SIDE_BY_SIDE):
         if scratch.n_ideal[lane] == 0:
-            continue  # No kernel knows a topic without relevant documents.
+            continue  # Kernels require a relevant document.
         begin = lane * scratch.room[0]
         end = _end_of(lane, begin, depth, scratch)
         scratch.total[lane] = of_list(  # noqa: F821
@@ -340,10 +329,10 @@ def _score_each(lists, cell, topic, key, first, scoring, scratch):
 
 
 def _sample_lists(lists, keys, first_item, last_item, first, scoring, scratch, out):
-    """Fill out[cell, sample - first] for some items: topics, each cut into 64 samples at a time.
+    """Fill out[cell, sample - first] for some items, each of which is 64 samples of a topic.
 
-    The measure is the ratio of what the globals `score` and `of_ideal` compute. Returns how many
-    topics had no relevant document in a sample; they score 0.
+    The measure is the ratio of the globals `score` and `of_ideal`. Return how often a topic had no
+    relevant document in a sample; it scores 0 there.
     """
     n_cells, n_samples = out.shape
     n_topics = len(lists.documents) - 1

@@ -1,10 +1,10 @@
 """`simulate`: would another document collection change the table?
 
-For anyone who ranks runs by a mean score: documents are a sample too. They are resampled per topic,
-collection by collection, and the rankings and tests are compared with the real ones, as by Yang,
-Zhang & Song (SIGIR 2018, doi:10.1145/3209978.3210122). A new collection is the same for all runs,
-and its documents keep their grades; in the paper's own reading every run's scores are drawn apart
-and have no grades, so that of a graded measure its binary version is simulated.
+Documents are a sample, as topics are. They are resampled by topic, and the rankings and tests of
+each simulated collection are compared with the observed ones (Yang, Zhang & Song, SIGIR 2018,
+doi:10.1145/3209978.3210122). A simulated collection is the same for all runs, and its documents
+keep their grades. The paper draws the scores of each run separately and without grades, so that the
+binary version of a graded measure is simulated.
 """
 
 from __future__ import annotations
@@ -32,9 +32,15 @@ from steadyrank.stats.inputs import check_open_unit
 from steadyrank.stats.pairs.difference_bins import MOST_BINS, N_BINS, WIDTH, check_width
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.pairs.tests import paired_t
-from steadyrank.studies.simulate.blocks import Sampling, fill_store, in_given_order, summarise
+from steadyrank.studies.simulate.blocks import (
+    Sampling,
+    fill_store,
+    in_given_order,
+    independent_setup,
+    shared_setup,
+    summarise,
+)
 from steadyrank.studies.simulate.measures import Denominator, parse_shared, parse_simulated
-from steadyrank.studies.simulate.prediction import predict
 from steadyrank.studies.simulate.profiles import (
     Bandwidth,
     Depth,
@@ -54,8 +60,7 @@ from steadyrank.studies.simulate.result import (
     grades_words,
 )
 from steadyrank.studies.simulate.shared_lists import shared_lists
-from steadyrank.studies.simulate.sources import independent_setup, shared_setup
-from steadyrank.studies.simulate.statistics import rank_intervals_of
+from steadyrank.studies.simulate.statistics import predict, rank_intervals_of
 from steadyrank.words import by_number, counted, some
 
 __all__ = ["SimulatePart", "SimulateResult", "simulate"]
@@ -64,10 +69,10 @@ DEFAULT_DEPTH: Mapping[Mode, Depth] = {"sound": "retrieved", "paper": 1000}
 """The paper's rankings have 1000 documents."""
 
 DEFAULT_DENOMINATOR: Mapping[Mode, Denominator] = {"sound": "poisson", "paper": "judged"}
-"""Of independent runs. The paper's figures are those of "judged", whose means are too low."""
+"""Denominators of independent runs. The paper uses "judged", whose means are too low."""
 
 MOST_NAMES = 3
-"""Runs that a warning names."""
+"""Number of runs that a warning names."""
 
 Missing = Literal["zero", "error"]
 
@@ -119,68 +124,67 @@ def simulate(
     """Simulate other document collections and compare their tables with the observed one.
 
     In a simulated collection every document that a run retrieved or a judge found relevant occurs
-    Poisson(1) times, the same number for all runs. A run's ranking there is its own, with each
-    document repeated so many times, as deep as it was. Documents of equal score stand in random
-    order, the same for all runs.
+    Poisson(1) times, the same number for all runs. Each run ranks it as it ranked the observed one,
+    with the copies of a document next to each other, and to the same depth. Documents of equal
+    score are in random order, the same for all runs.
 
     Parameters
     ----------
     runs, qrels : object
-        As `evaluate` takes them.
+        As in `evaluate`.
     measure : str or Measure
         AP, nDCG, P@k, R@k, Rprec, RR, RBP, ERR, nERR, Q, Pplus, nG@1, IPrec or Success@k, as
-        `evaluate` computes it; of independent runs AP, P@k, R@k, RR, RBP, Success@k or nDCG.
+        `evaluate` computes it; for independent runs AP, P@k, R@k, RR, RBP, Success@k or nDCG.
     rel : int, optional
-        The lowest grade that is relevant, 1 unless given. In independent runs documents have no
-        other grades. nDCG is another measure then, unless the judgments have but one grade of
-        relevant documents: the result calls it "binary nDCG@10 (grade ≥ 1)", and a warning counts
-        the pairs of runs that nDCG@10 orders otherwise.
+        Lowest relevant grade, 1 unless given. Documents of independent runs have no other grades.
+        Their nDCG therefore differs from nDCG unless all relevant documents have one grade: the
+        result calls it "binary nDCG@10 (grade ≥ 1)", and a warning counts the pairs of runs that
+        nDCG@10 orders differently.
     documents : str, optional
-        "shared": all runs rank the same new collection. "independent", as in the paper: each run's
-        relevant documents are Poisson in number, with the real number as its mean, and their
-        scores, and those of the other documents, are drawn from the run's own on that topic.
-        Unless given, "independent" with `mode="paper"`, a `denominator` or a `model` of scores,
-        which shared documents do not have; else "shared".
+        "shared": all runs rank the same new collection. "independent", as in the paper: for each
+        run the number of relevant documents is Poisson with the observed number as its mean, and
+        all scores are drawn from those of the run on that topic. The default is "independent" with
+        `mode="paper"`, a `denominator` or a `model` of scores, and otherwise "shared".
     mode : str
-        "sound" takes the depth "retrieved" and the denominator "poisson", "paper" independent
-        documents and the paper's 1000 and "judged"; what is given takes precedence.
+        Defaults: "sound" uses the depth "retrieved" and the denominator "poisson", "paper"
+        independent documents, the depth 1000 and the denominator "judged".
     model : str
-        Documents are drawn with replacement ("bootstrap"), or scores from kernel densities ("kde").
+        "bootstrap" draws documents with replacement, "kde" scores from kernel densities.
     n_samples : int
-        Simulated collections.
+        Number of simulated collections.
     depth : int or "retrieved", optional
         Documents of a ranking: a fixed number, or as many as were retrieved. A ranking of shared
         documents may hold fewer.
     bandwidth : str or float
-        Of the kernel densities: "scott", "silverman", "robust" or a number, the kernel's standard
-        deviation whatever its shape.
+        Bandwidth of kernel densities: "scott", "silverman", "robust" or a number, the standard
+        deviation of the kernel for any shape.
     kernel : str
-        Of the kernel densities: "gaussian", "epanechnikov", "triangular" or "uniform".
+        Kernel of kernel densities: "gaussian", "epanechnikov", "triangular" or "uniform".
     denominator : str, optional
-        The number of relevant documents that AP, R@k and nDCG of independent runs divide by:
+        Number of relevant documents that AP, R@k and nDCG of independent runs are divided by:
         sampled + Poisson(R - retrieved) ("poisson"), max(R, sampled) ("judged"), or "sampled".
     score_source : str
-        "rank" takes ranks for scores, for runs whose scores are constant: documents of equal score
-        then stand in the order of the run.
+        "rank" uses ranks instead of scores, for runs whose scores are constant: documents of equal
+        score keep the order of the run.
     alpha : float
         Level of the t tests in each collection.
     n_bins, bin_width : int, float
-        Bins of the error rate; the last has no upper end.
+        Bins of the error rate; the last one has no upper end.
     missing, no_relevant : str
         As in `evaluate`.
     device : str
-        "cpu", the only one.
+        Always "cpu".
     store : path, optional
-        Folder that keeps finished blocks of samples: the same call again takes up where it stopped.
+        Folder that keeps finished blocks of samples: the same call continues where it stopped.
     part : (int, int), optional
         (3, 20): compute the third of twenty shares of the blocks into the store, and no result. The
-        same call without `part` adds up, and computes only what is missing.
+        same call without `part` computes the missing blocks and the result.
     jobs, scheduler, executor : optional
         As in `evaluate`.
     reading, progress : callable, optional
-        Are given (finished, total) runs read and blocks of samples done.
+        Called with (finished, total) runs read and blocks of samples.
     rng : int, Generator or None
-        Seed; the same numbers for any `jobs`, `scheduler` or `executor`, and any order of runs and
+        Seed. Results do not depend on `jobs`, `scheduler`, `executor` or the order of runs and
         topics.
     **reading_options : optional
         `name_from`, `duplicates`, `run_info`, `team_from`, `system_from` and `names`, as in
@@ -189,20 +193,20 @@ def simulate(
     Returns
     -------
     SimulateResult
-        Simulated means, error rates and significance, beside the real ones; with shared documents
-        and `mode="sound"`, `prediction` and the ranks are those of a second collection. With `part`
-        a `SimulatePart`, which says how many blocks are left.
+        Simulated and observed means, error rates and significance; with shared documents and
+        `mode="sound"`, `prediction` and the ranks are those of a second collection. With `part` a
+        `SimulatePart`, which says how many blocks are left.
 
     Notes
     -----
-    Simulated collections scatter around the collection at hand; a second one has an error of its
-    own and is predicted by Z = M + A (Xb - M) + sqrt(A) e1 + e2: Xb the simulated means, M their
-    mean over runs, e1 and e2 independent simulated errors, widened by 5 %, and A the share of the
-    spread of Xb that is not error.
+    Simulated collections scatter around the observed one; a second one has an error in addition. It
+    is predicted by Z = M + A (Xb - M) + sqrt(A) e1 + e2, where Xb are the simulated means, M is
+    their mean over runs, e1 and e2 are independent simulated errors, widened by 5%, and A is the
+    share of the variance of Xb that is not error.
 
-    Says nothing about other topics. A topic without a relevant document in a simulated collection
-    scores 0 there, which `without_relevant` counts. Independent documents overstate how much the
-    differences between runs vary: runs do share documents.
+    The result does not apply to other topics. A topic that loses all its relevant documents in a
+    simulated collection scores 0 there (`without_relevant`). Independent documents overstate the
+    variance of differences between runs, since runs share documents.
 
     References
     ----------
@@ -326,7 +330,7 @@ def simulate(
 
 
 def check_part(part: Any, store: Any) -> None:
-    """Refuse what is not (i, n), and what has no store to put blocks into."""
+    """Raise an error unless `part` is (i, n) and there is a store for its blocks."""
     if part is None:
         return
     is_pair = isinstance(part, (tuple, list)) and len(part) == 2
@@ -341,10 +345,10 @@ def check_part(part: Any, store: Any) -> None:
 def _documents(
     documents: Documents | None, mode: Mode, model: Model, denominator: Denominator | None
 ) -> Documents:
-    """Shared documents, unless what else was given is only there for independent runs."""
+    """Return how documents are drawn: shared, unless other options require independent runs."""
     if documents is None:
-        apart = mode == "paper" or model != "bootstrap" or denominator is not None
-        documents = "independent" if apart else "shared"
+        separate = mode == "paper" or model != "bootstrap" or denominator is not None
+        documents = "independent" if separate else "shared"
     check_choice("way to draw documents", documents, get_args(Documents))
     if documents == "independent":
         return documents
@@ -397,7 +401,7 @@ def _topics(qrels: Qrels, level: int, no_relevant: NoRelevant) -> tuple[str, ...
 
 
 def _report(notes: RunNotes, topics: Sequence[str], missing: Missing) -> None:
-    """Say, in counts, what was done about files that do not quite fit together."""
+    """Warn about missing topics and about scores that are constant or ranks."""
     n_topics = len(topics)
     if (notes.missing == n_topics).all():
         raise InputError(
@@ -409,20 +413,19 @@ def _report(notes: RunNotes, topics: Sequence[str], missing: Missing) -> None:
     if notes.constant:
         warn(
             f"{counted(len(notes.constant), 'run gives', 'runs give')} all documents of a topic "
-            f"the same score (first {notes.constant[0]!r}): their order is random here; use ranks "
-            f"in place of scores with {arg('score_source', 'rank')}"
+            f"the same score (first {notes.constant[0]!r}): their order is random; use ranks "
+            f"instead of scores with {arg('score_source', 'rank')}"
         )
     if notes.rank_like:
         have = counted(len(notes.rank_like), "run has", "runs have")
         warn(
-            f"{have} scores that are merely ranks ({some(notes.rank_like, MOST_NAMES)}), which "
-            "carry the order of documents and nothing else: use ranks in place of scores with "
-            f"{arg('score_source', 'rank')}, or omit these runs"
+            f"{have} scores that only number the ranks ({some(notes.rank_like, MOST_NAMES)}): use "
+            f"ranks instead of scores with {arg('score_source', 'rank')}, or omit these runs"
         )
 
 
 def _deviation(shift: np.ndarray, squares: np.ndarray, n: int) -> np.ndarray:
-    """Standard deviations from sums of differences from the raw value, and of their squares."""
+    """Return standard deviations from sums of differences and of their squares."""
     if n < 2:
         return np.full(shift.shape, np.nan)
     return np.sqrt(np.maximum(squares - shift**2 / n, 0.0) / (n - 1))

@@ -1,8 +1,7 @@
-"""How `simulate` is shown: what it says, its tables and figures, for every output.
+"""Sentences, tables and the section of `simulate`.
 
-Rates over simulated collections are named for what they count. The share of pairs that are
-rarely significant is the paper's PCT (Yang, Zhang & Song 2018), whose text takes it for the
-share of significant pairs.
+The share of pairs that are rarely significant is the paper's PCT (Yang, Zhang & Song 2018), whose
+text calls it the share of significant pairs.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from steadyrank.errors import InputError, bad_value
+from steadyrank.errors import InputError
 from steadyrank.present.cells import name, number
 from steadyrank.present.json import picked
 from steadyrank.present.pair_panel import PairPanel
@@ -24,32 +23,21 @@ from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.studies.material import Material
 from steadyrank.studies.part import Findings, Front, Job, Samples, part_of
 from steadyrank.studies.simulate.measures import parse_shared
-from steadyrank.studies.simulate.result import SimulatePart, SimulateResult, grades_words
+from steadyrank.studies.simulate.result import (
+    SimulatePart,
+    SimulateResult,
+    grades_words,
+    top_columns,
+)
 from steadyrank.studies.simulate.study import simulate
 from steadyrank.words import MISSING, chance, counted, decimals_for, figure, percent
 
-TOP = 3
-"""The K of "probability of top K", where there are more runs than that."""
-
 MOST_PAIRS = 10
-"""Neighbours that a command prints; JSON has all pairs."""
-
-
-def top_columns(top: int | None, n_runs: int) -> list[int]:
-    """The numbers K whose "probability of top K" is shown.
-
-    >>> top_columns(None, 10), top_columns(None, 3), top_columns(5, 10)
-    ([1, 3], [1], [1, 5])
-    """
-    if top is None:
-        return [1, TOP] if n_runs > TOP else [1]
-    if not 1 <= top <= n_runs:
-        raise bad_value("top", f"lie between 1 and {n_runs}, the number of runs", top)
-    return sorted({1, top})
+"""Number of neighbours that a command prints; JSON has all pairs."""
 
 
 def findings(result: SimulateResult) -> list[Finding]:
-    """Of a second collection where one is predicted, or else of the simulated ones."""
+    """Return findings about a second collection if it is predicted, else about the samples."""
     if len(result.runs) < 2:
         return [_mean(result), *_grades(result)]
     said = [_tau(result), *_other_first(result), *_grades(result)]
@@ -67,7 +55,6 @@ def _grades(result: SimulateResult) -> list[Finding]:
 
 
 def _mean(result: SimulateResult) -> Finding:
-    """Of a run that stands alone."""
     values = picked(result, "n_samples measure") | {
         key: float(getattr(result, key)[0]) for key in ("simulated_mean", "simulated_sd")
     }
@@ -87,8 +74,7 @@ def _tau(result: SimulateResult) -> Finding:
         else "In a second collection"
     )
     text = (
-        "All runs score the same, here or in the simulated collections: there is no ranking to "
-        "compare."
+        "There is no ranking to compare: all runs have equal means, observed or simulated."
         if math.isnan(tau.mean)
         else f"{where} the ranking by {result.measure} has a mean Kendall's tau of {tau.mean:.2f} "
         f"[{low:.2f}, {high:.2f}] with the observed one."
@@ -98,7 +84,6 @@ def _tau(result: SimulateResult) -> Finding:
 
 
 def _other_first(result: SimulateResult) -> list[Finding]:
-    """That simulated and observed means disagree about the first place, where they do."""
     other, leader = result.other_first, result.runs[int(np.argmax(result.raw_mean))]
     if other is None:
         return []
@@ -111,14 +96,17 @@ def _error_rate(result: SimulateResult) -> list[Finding]:
     if result.prediction is None:
         rate = result.error_rate.overall
         often = "none of the" if rate == 0.0 else f"{rate:.1%} of"
-        text = f"The better of two runs in a simulated collection is the worse one here in {often} "
-        return [Finding("simulate.error_rate", f"{text}comparisons.", {"rate": rate})]
+        text = (
+            f"In {often} comparisons the better run in a simulated collection is the worse one "
+            "in the observed collection."
+        )
+        return [Finding("simulate.error_rate", text, {"rate": rate})]
     found = swap(result)
     return [] if found is None else [found]
 
 
 def swap(result: SimulateResult) -> Finding | None:
-    """The share of pairs of runs that change their order in a second collection, if predicted."""
+    """Return the share of pairs of runs that swap in a second collection, if predicted."""
     share = math.nan if result.prediction is None else result.prediction.swap_share
     if math.isnan(share):
         return None
@@ -131,7 +119,10 @@ def swap(result: SimulateResult) -> Finding | None:
 
 def _tests(result: SimulateResult) -> Finding:
     agreement = f"{result.decision_agreement:.1%}"
-    text = f"Uncorrected t tests decide as they do here in {agreement} of simulated comparisons."
+    text = (
+        f"Uncorrected t tests lead to the same decision in {agreement} of simulated comparisons "
+        "as in the observed collection."
+    )
     if len(result.runs) == 2:
         differ = "differ" if result.raw_significant_share else "do not differ"
         text = (
@@ -139,21 +130,6 @@ def _tests(result: SimulateResult) -> Finding:
             f"{agreement} of simulated collections."
         )
     return Finding("simulate.tests", text, _test_rows(result)[0])
-
-
-def _run_rows(result: SimulateResult) -> list[dict[str, Any]]:
-    """Runs by the mean of their rankings as they are, with their chances of the top K."""
-    shares = {f"top_{k}": result.top_probability(k) for k in _tops(result)}
-    order = np.argsort(-result.raw_mean, kind="stable").tolist()
-    return [
-        {key: value for key, value in row.items() if not key.startswith("top_")}
-        | {key: float(share[run]) for key, share in shares.items()}
-        for run, row in zip(order, result.rows(), strict=True)
-    ]
-
-
-def _tops(result: SimulateResult) -> list[int]:
-    return top_columns(result.top, len(result.runs))
 
 
 def _neighbour_rows(result: SimulateResult) -> list[dict[str, Any]]:
@@ -175,7 +151,7 @@ def _neighbour_rows(result: SimulateResult) -> list[dict[str, Any]]:
 
 
 def _is_shared(result: SimulateResult) -> bool:
-    """Whether runs share the documents; only then is their noise a share of the variance."""
+    # Document noise is a share of the variance only if runs share documents.
     return result.documents == "shared"
 
 
@@ -192,7 +168,7 @@ def _bin(row: Row) -> Cell:
 
 
 def _rate(row: Row) -> Cell:
-    # Without a single error, or with nothing else, the spread of the samples says nothing.
+    # With no errors, or only errors, the spread of the samples is 0.
     if row["errors"] in (0, row["count"]):
         return number(row["rate"])
     if row["rate"] < 1e-4:
@@ -201,7 +177,6 @@ def _rate(row: Row) -> Cell:
 
 
 def _test_rows(result: SimulateResult) -> list[dict[str, Any]]:
-    """One, unless there is no pair to test."""
     row = {
         "alpha": result.significance.alpha,
         "significant": result.raw_significant_share,
@@ -213,43 +188,37 @@ def _test_rows(result: SimulateResult) -> list[dict[str, Any]]:
 
 
 def _odd_rows(result: SimulateResult) -> list[dict[str, Any]]:
-    """What the data did to the figures, where they did."""
-    n, n_cells = result.n_samples, result.raw.size
+    n, n_cells, none = result.n_samples, result.raw.size, "without a relevant document"
+    n_plain = result.plain if result.model != "bootstrap" else 0
+    truncated = "simulated rankings with more relevant documents than places"
     rows = [
-        ("rankings without a relevant document (they score 0)", result.none_relevant, n_cells),
+        (f"rankings {none} (they score 0)", result.none_relevant, n_cells),
         (
-            "simulated topics without a relevant document (all runs score 0)",
+            f"simulated topics {none} (all runs score 0)",
             result.without_relevant,
             n * len(result.topics),
         ),
-        (
-            "rankings with too few distinct scores to smooth (bootstrapped)",
-            result.plain if result.model != "bootstrap" else 0,
-            n_cells,
-        ),
-        (
-            "simulated rankings with more relevant documents than places",
-            result.truncated,
-            n * n_cells,
-        ),
+        ("rankings with too few distinct scores to smooth (bootstrapped)", n_plain, n_cells),
+        (truncated, result.truncated, n * n_cells),
     ]
-    keys = ("what", "count", "of")
     return [
-        dict(zip(keys, row, strict=True)) | {"share": row[1] / row[2]} for row in rows if row[1]
+        {"what": what, "count": count, "of": of, "share": count / of}
+        for what, count, of in rows
+        if count
     ]
 
 
 RUNS = TableSpec(
     id="simulated",
-    rows=_run_rows,
+    rows=SimulateResult.rows,
     columns=lambda result: (
         Col("run", form="name"),
         Col("raw_mean", "{measure}"),
         Col("simulated_mean", "simulated", about="mean over simulated collections"),
-        Col("simulated_sd", "sd", about="their standard deviation"),
+        Col("simulated_sd", "sd", about="standard deviation over simulated collections"),
         Col("rank", form="d"),
         Col(("rank_low", "rank_high"), "rank interval", "d"),
-        *(Col(f"top_{k}", f"P(top {k})", ".3f") for k in _tops(result)),
+        *(Col(f"top_{k}", f"P(top {k})", ".3f") for k in top_columns(result.top, len(result.runs))),
     ),
     caption=lambda result: (
         f"{result.caption()} Ranks (95%) and P(top K): "
@@ -315,14 +284,15 @@ ODD = TableSpec(
         Col("of", form="count"),
         Col("share", form="percent"),
     ),
-    caption="What the data and the samples did to the figures.",
+    caption="Special cases among rankings and samples.",
 )
 
 
 def fields(result: SimulateResult) -> dict[str, Any]:
-    """The promised keys, and what else there is."""
+    """Return the keys of the JSON output."""
     rank = {row["run"]: row["rank"] for row in result.rows()}
     order, rates, errors = result.graded_order, result.significance, result.error_rate
+    tops = top_columns(result.top, len(result.runs))
     return {
         **picked(
             result,
@@ -350,7 +320,7 @@ def fields(result: SimulateResult) -> dict[str, Any]:
         "simulated_sd": result.simulated_sd,
         "rank": [rank[run] for run in result.runs],
         "rank_interval": result.rank_interval,
-        "top_probability": {str(k): result.top_probability(k) for k in _tops(result)},
+        "top_probability": {str(k): result.top_probability(k) for k in tops},
         "per_topic": {
             "raw": result.raw,
             "simulated_mean": result.cell_mean,
@@ -372,7 +342,6 @@ def fields(result: SimulateResult) -> dict[str, Any]:
 
 
 def _prediction(result: SimulateResult) -> dict[str, Any] | None:
-    """Of a second collection; `first` and `rank_interval` in the order of the runs."""
     found = result.prediction
     if found is None:
         return None
@@ -412,13 +381,13 @@ VIEW = View(
         means=(
             "The documents of each topic are resampled with their grades, and all runs rank the "
             "same new collection. Ranks, probabilities and tau are for a second collection, which "
-            "has an error of its own besides that of the collection at hand. The t tests in this "
+            "has an error in addition to that of the observed collection. The t tests in this "
             "section are not corrected for multiple comparisons."
         ),
         means_not=(
-            "This section says nothing about other topics or other judges. Unjudged documents "
-            "count as not relevant in the simulated collections, too, and a topic that has lost "
-            "all its relevant documents in a simulated collection scores 0 there for every run."
+            "This section does not apply to other topics or other judges. Unjudged documents also "
+            "count as not relevant in the simulated collections, and a topic that has lost all "
+            "its relevant documents in a simulated collection scores 0 there for every run."
         ),
     ),
     findings=findings,
@@ -434,7 +403,7 @@ def _part_findings(result: SimulatePart) -> list[Finding]:
     done = f"{counted(result.n_computed, 'block', form=',')} computed, {result.n_kept:,} kept"
     left = f"{result.n_left:,} of {counted(result.n_blocks, 'block', form=',')} left"
     if not result.n_left:
-        left = "all blocks are there: the same command without a part adds up"
+        left = "all blocks are there: the same command without a part shows the result"
     return [Finding("simulate.part", f"{share.capitalize()}: {done}; {left}.", asdict(result))]
 
 
@@ -470,7 +439,7 @@ def _why_not(material: Material) -> str:
 
 
 def _measure(material: Material) -> str | None:
-    """The measure that ranks the runs, or else the first that can be simulated."""
+    """Return the measure that ranks the runs, or else the first that can be simulated."""
     measures = (material.measure, *material.scores.measures)
     return next((text for text in measures if _can_be_simulated(text)), None)
 
@@ -502,7 +471,7 @@ def _run(job: Job) -> SimulateResult:
 
 
 def _beside(result: SimulateResult, findings: Findings) -> list[Finding]:
-    """Whether the first two keep their order; or that the ranking measure is another one."""
+    """Say whether the first two runs swap, or that the ranking measure cannot be simulated."""
     ranking = findings.material.measure
     if ranking != result.measure:
         text = f"By {result.measure}: {ranking} cannot be simulated."

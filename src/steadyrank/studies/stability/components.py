@@ -1,9 +1,9 @@
 """Variance components for `stability`: of all systems, without each of them, of the better half.
 
-Runs of one system (`run_info["system"]`) are its own instances, nested in it; a column that has
-the same values for every system, such as an assessor, is a facet that all systems cross. E rho²
-grows with the spread of the systems' means, so that a single broken run can make a collection look
-stable that cannot order its best systems.
+Runs of one system (`run_info["system"]`) are instances nested in it; a column that has the same
+values for every system, such as an assessor, is a crossed facet. E rho² grows with the spread of
+the systems' means, so that a single broken run can make a collection look stable that cannot order
+its best systems.
 """
 
 from __future__ import annotations
@@ -26,16 +26,17 @@ from steadyrank.stats.anova.gstudy import (
 )
 from steadyrank.stats.inputs import complete_topics
 from steadyrank.stats.instances.systems import Groups, systems_of
+from steadyrank.words import counted
 
 COMPONENT_NAMES = ("system", "topic", "residual")
-"""What no third facet can be called."""
+"""Names that a third facet cannot have."""
 
 
 def study_components(scores: Scores, measure: str, facet: str) -> GStudy:
-    """The G-study that the runs' systems and the facet require.
+    """Return the G-study of systems, topics and the facet.
 
-    `facet`: "auto", instances nested in systems where a system has several runs, and else systems
-    and topics alone; "none", every run a system; or a column of `run_info`.
+    `facet`: "auto", for instances nested in systems if a system has several runs; "none", to treat
+    every run as a system; or a column of `run_info`.
     """
     matrix = scores.matrix(measure)
     if facet == "none" or (facet == "auto" and "system" not in scores.run_info):
@@ -68,7 +69,7 @@ def _system_codes(groups: Groups) -> list[int]:
 def _levels(scores: Scores, facet: str) -> Sequence[str]:
     if facet in COMPONENT_NAMES:
         raise InputError(
-            f"facet {facet!r}: that is the name of another component; rename the column"
+            f"facet {facet!r}: this is the name of another component; rename the column"
         )
     if facet not in scores.run_info:
         known = [name for name in scores.run_info if name not in COMPONENT_NAMES]
@@ -76,12 +77,13 @@ def _levels(scores: Scores, facet: str) -> Sequence[str]:
     column = scores.run_info[facet]
     empty = [run for run, value in zip(scores.runs, column, strict=True) if not value]
     if empty:
-        raise InputError(f"facet {facet}: {empty[0]} has no value of it ({len(empty)} such runs)")
+        without = counted(len(empty), "run has", "runs have")
+        raise InputError(f"facet {facet}: {without} no value of it, such as {empty[0]}")
     return column
 
 
 def _check_single_runs(groups: Groups, levels: Sequence[str], facet: str) -> None:
-    """Refuse several runs that are the same instance of one system."""
+    """Raise an error if several runs are the same instance of one system."""
     for system, places in groups.items():
         value, count = Counter(levels[place] for place in places).most_common(1)[0]
         if count > 1:
@@ -92,7 +94,7 @@ def _check_single_runs(groups: Groups, levels: Sequence[str], facet: str) -> Non
 
 
 def _crossing(scores: Scores, groups: Groups, levels: Sequence[str], facet: str) -> np.ndarray:
-    """The run of each system at each value of the facet: [system, value]."""
+    """Return the run of each system at each value of the facet: [system, value]."""
     values = list(dict.fromkeys(levels))
     by_value = {value: code for code, value in enumerate(values)}
     table = np.full((len(groups), len(values)), -1)
@@ -104,40 +106,40 @@ def _crossing(scores: Scores, groups: Groups, levels: Sequence[str], facet: str)
         raise InputError(
             f"facet {facet}: system {list(groups)[row]} has no run with {facet} "
             f"{values[column]}, which another system has: omit incomplete systems or values, "
-            f"or, if the same {facet} means nothing in another system, treat its runs as its "
-            "own instances (facet auto)"
+            f"or, if {facet} has another meaning in each system, treat runs as instances of their "
+            "systems (facet auto)"
         )
     return table
 
 
 LEADING = 20
-"""Systems of the leading group at most."""
+"""Most systems of the leading group."""
 
 FEWEST = 3
-"""Systems that are left at least: two have one difference, and say nothing about others."""
+"""Fewest systems that remain: two have a single difference."""
 
 LARGE_CHANGE = 0.1
-"""Of E rho², by one system: said in words, as is one above half the width of its interval."""
+"""Change of E rho² by one system that is reported, as is one above half its interval's width."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeaveOneOut:
-    """The coefficients of the collection's own topics, each system left out in turn."""
+    """The coefficients for the collection's topics without each of the systems."""
 
     e_rho2: tuple[float, float]
     """The smallest and the largest."""
     phi: tuple[float, float]
     system: str
-    """Whose absence changes E rho² most."""
+    """System whose removal changes E rho² most."""
     e_rho2_without: float
     phi_without: float
     carried: bool
-    """Whether that change is above 0.1, or above half the width of the interval of E rho²."""
+    """Whether this change is above 0.1, or above half the width of the interval of E rho²."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeadingGroup:
-    """The same coefficients of the better half of the systems by mean score, at most 20."""
+    """The coefficients of the better half of the systems by mean score, at most 20."""
 
     systems: tuple[str, ...]
     """Best first."""
@@ -148,9 +150,9 @@ class LeadingGroup:
 def leave_one_out(
     scores: Scores, measure: str, facet: str, whole: GStudy, half_width: float
 ) -> LeaveOneOut | None:
-    """The coefficients without each system; None of fewer than four systems.
+    """Return the coefficients without each system; None for fewer than four systems.
 
-    `whole` are the components of all systems, `half_width` that of the interval of their E rho².
+    `whole` are the components of all systems, `half_width` is that of the interval of their E rho².
     """
     names, places = _systems(scores, whole)
     if len(names) <= FEWEST:
@@ -179,7 +181,7 @@ def leave_one_out(
 
 
 def leading_group(scores: Scores, measure: str, facet: str, whole: GStudy) -> LeadingGroup | None:
-    """The coefficients of the better half; None where that is fewer than three systems."""
+    """Return the coefficients of the better half; None if it has fewer than three systems."""
     names, places = _systems(scores, whole)
     size = min(LEADING, math.ceil(len(names) / 2))
     if size < FEWEST:
@@ -189,11 +191,11 @@ def leading_group(scores: Scores, measure: str, facet: str, whole: GStudy) -> Le
     order = sorted(range(len(names)), key=lambda system: -np.nan_to_num(means[system], nan=-np.inf))
     best = order[:size]
     rows = sorted(place for system in best for place in places[system])
-    g: GStudy | None
-    if not whole.facet:
-        g = variance_components(complete_topics(matrix)[0][rows])
-    else:
-        g = _components(scores, measure, facet, rows)
+    g = (
+        _components(scores, measure, facet, rows)
+        if whole.facet
+        else variance_components(complete_topics(matrix)[0][rows])
+    )
     e_rho2, phi = _coefficients(g, whole)
     if math.isnan(e_rho2):
         return None
@@ -208,7 +210,7 @@ def _systems(scores: Scores, whole: GStudy) -> tuple[list[str], list[list[int]]]
 
 
 def _components(scores: Scores, measure: str, facet: str, places: Sequence[int]) -> GStudy | None:
-    """The G-study of some runs; None where they have none of the same facets."""
+    """Return the G-study of some runs; None if they do not have the facets."""
     try:
         return study_components(
             scores.select(runs=[scores.runs[place] for place in sorted(places)]), measure, facet
@@ -218,7 +220,7 @@ def _components(scores: Scores, measure: str, facet: str, places: Sequence[int])
 
 
 def _coefficients(g: GStudy | None, whole: GStudy) -> tuple[float, float]:
-    """E rho² and Phi for the numbers of topics and instances of the whole; NaN of none."""
+    """Return E rho² and Phi for the topics and instances of the whole; NaN without a G-study."""
     if g is None or bool(g.facet) != bool(whole.facet):
         return math.nan, math.nan
     at = (whole.n_topics, whole.n_instances)

@@ -1,8 +1,8 @@
-"""`stability` of graded answers: which share of a difference is the judges', and what to buy next.
+"""`stability` of graded answers: the judges' share of a difference, and what to buy next.
 
-For anyone who grades the answers of systems by people or language models (the model is that of
-`steadyrank.stats.facets.components`). Components, what a difference of two systems has of each, the
-standard error for other numbers of topics, answers and judges, and the judges one by one.
+The model of answers that people or language models grade is that of
+`steadyrank.stats.facets.components`. The result has components, their shares of a difference of two
+systems, its standard error for other numbers of topics, answers and judges, and each judge.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ from steadyrank.stats.run_means import adjusted_means
 from steadyrank.words import counted
 
 MOST_SYSTEMS, MOST_JUDGES = 300, 100
-"""Whose ranks by each judge are found: the systems' pairs are tested for every judge."""
+"""Ranks by each judge require tests of all pairs for every judge: up to these numbers."""
 
 VARIED = {
     "judges": ("system:judge", "system:topic:judge", "answer:judge", "residual"),
     "answers": ("answer", "answer:judge", "residual"),
 }
-"""What a fresh draw of each changes of a difference."""
+"""Components of a difference that other judges, or answers, change."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 @shown_by("studies.stability.facets_view:VIEW.text", listed=True)
 class FacetsResult(Framed):
-    """What `stability` found of scores with judges, answers or draws, on one measure.
+    """The result of `stability` for scores with judges, answers or draws, on one measure.
 
     Examples
     --------
@@ -57,29 +57,29 @@ class FacetsResult(Framed):
     facets: tuple[str, ...]
     systems: tuple[str, ...]
     graders: tuple[str, ...]
-    """Names of the judges, where they are a facet."""
+    """Names of the judges, if they are a facet."""
     components: GradedComponents
     planned: GradedComponents
-    """The same with what judges add to a difference as `compare` takes it, which learns from each
-    system: standard errors, shares and all that is planned follow from these."""
+    """Components with the judges' part of a difference as in `compare`, by system: standard errors,
+    shares and plans follow from these."""
     d_study: tuple[dict[str, Any], ...]
-    """For numbers of `topics`, `answers` and `judges`, those at hand first: `standard_error` of a
-    difference with its interval, `e_rho2` and `phi`."""
+    """`standard_error` of a difference with its interval, `e_rho2` and `phi` for numbers of
+    `topics`, `answers` and `judges`, those of the data first."""
     allocation: design.Allocation
     judges: tuple[JudgeFigures, ...]
-    """One by one; none of a single judge."""
+    """Figures of each judge, if there are several."""
     effective_judges: float
-    """Independent judges that these are worth; NaN of a single judge."""
+    """Equivalent number of independent judges; NaN for a single judge."""
     swaps: dict[str, float]
-    """Expected share of the pairs that change their order with as many other judges, or answers."""
+    """Expected share of the pairs that swap with as many other judges, or answers."""
     confidence: float
     seed: int
 
     @property
     def difference_shares(self) -> dict[str, float]:
-        """Of the variance of a difference of two systems: topics, judges, answers, the rest.
+        """Shares of the variance of a difference of two systems: topics, judges, answers, rest.
 
-        Of one judge, whose view is in all that topics show, neither share is known.
+        With one judge, the shares of topics and judges cannot be separated and are NaN.
         """
         shares = design.difference_shares(self.planned, self.planned.sizes)
         both = dict.fromkeys(("topics", "judges"), math.nan)
@@ -87,32 +87,32 @@ class FacetsResult(Framed):
 
     @property
     def standard_error(self) -> float:
-        """Of a difference, topics, answers and judges being samples."""
+        """Standard error of a difference; topics, answers and judges are samples."""
         return float(self.d_study[0]["standard_error"])
 
     @property
     def standard_error_interval(self) -> Interval:
-        """Its interval."""
+        """Interval of the standard error."""
         return Interval(*self.d_study[0]["standard_error_interval"])
 
     @property
     def standard_error_fixed(self) -> float:
-        """The same about these judges and no others, as an interval over topics alone has it."""
+        """Standard error for these judges alone, as in an interval over topics."""
         return design.standard_error(self.planned, self.planned.sizes, fixed=True)
 
     @property
     def outlier(self) -> JudgeFigures | None:
-        """The judge who orders the systems least like the others, if topics show that."""
+        """The judge whose order of systems differs significantly from that of the others."""
         return outlier_of(self.judges)
 
     @property
     def error_correlation(self) -> float:
-        """rho of the judges' errors, with which L judges are worth L / (1 + (L - 1) rho)."""
+        """Correlation rho of the judges' errors: L judges are worth L / (1 + (L - 1) rho)."""
         n = len(self.judges)
         return (n / self.effective_judges - 1.0) / (n - 1.0) if n > 1 else math.nan
 
     def caption(self) -> str:
-        """What a table of this result must say: sizes, method, intervals, version."""
+        """Return sizes, method and intervals, for captions."""
         g = self.components
         gaps = f", {g.n_missing:,} scores missing" if g.n_missing else ""
         return (
@@ -121,7 +121,7 @@ class FacetsResult(Framed):
         )
 
     def size_words(self, separator: str = " × ", *, all_: bool = True) -> str:
-        """Numbers of judges, answers and draws, those of them that are facets, or of all."""
+        """Return the numbers of levels of the facets, and of systems and topics with `all_`."""
         at = self.components.sizes
         numbers = {"answer": at.answers, "judge": at.judges, "draw": at.draws}
         numbers = {name: numbers[name] for name in numbers if name in self.facets}
@@ -130,7 +130,7 @@ class FacetsResult(Framed):
         return separator.join(counted(number, name, form=".3g") for name, number in numbers.items())
 
     def rows(self) -> list[dict[str, Any]]:
-        """One dictionary per number of topics, answers and judges."""
+        """Return one row per number of topics, answers and judges."""
         return [{"measure": self.measure, **row} for row in self.d_study]
 
 
@@ -139,16 +139,17 @@ def study_facets(
     measure: str,
     facets: Sequence[str],
     *,
-    n_topics: Sequence[int] = (),
-    n_answers: Sequence[int] = (),
-    n_judges: Sequence[int] = (),
+    numbers: Mapping[str, Sequence[int]] | None = None,
     costs: Mapping[str, float] | None = None,
     target: float | None = None,
     confidence: float = 0.95,
     seed: int = 0,
     jobs: int | None = None,
 ) -> FacetsResult:
-    """The result of one measure of scores with these facets."""
+    """Return the result for one measure of scores with these facets.
+
+    `numbers` has further numbers of `topics`, `answers` and `judges` for the D-study.
+    """
     for name in facets:
         check_choice("facet", name, FACETS)
         if name not in facets_of(scores):
@@ -157,21 +158,22 @@ def study_facets(
                 f"in the runs' names (--facet-from '(?P<{name}>...)')"
             )
     cube = facet_cube(scores, measure, facets)
-    means = adjusted_means(cube.matrix)  # which refuses what cannot be separated
+    means = adjusted_means(cube.matrix)  # raises an error for systems that cannot be separated
     if not np.nanstd(cube.values) > 0.0:
         raise InputError(f"{measure}: every score is the same: there is no variance to split")
     g = graded_components(cube.values, confidence=confidence, rng=seed)
     several, cells = len(cube.judges) > 1, cube.cells
     planned = _with_judges(g, cube) if several else g
     how: Any = {"alpha": 1 - confidence, "seed": seed, "jobs": jobs}
-    own = g.sizes
-    judges = n_judges or (2 * own.judges, 4 * own.judges) if several else ()
-    answers = n_answers or (2 * own.answers,) if own.answers > 1 else ()
+    own, asked = g.sizes, numbers or {}
+    topics = asked.get("topics") or (2 * own.topics, 4 * own.topics)
+    judges = asked.get("judges") or (2 * own.judges, 4 * own.judges) if several else ()
+    answers = asked.get("answers") or (2 * own.answers,) if own.answers > 1 else ()
     designs = [
         replace(own, topics=n, answers=k, judges=count)
         for count in dict.fromkeys((own.judges, *judges))
         for k in dict.fromkeys((own.answers, *answers))
-        for n in dict.fromkeys((own.topics, *(n_topics or (2 * own.topics, 4 * own.topics))))
+        for n in dict.fromkeys((own.topics, *topics))
     ]
     small = several and len(cube.systems) <= MOST_SYSTEMS and len(cube.judges) <= MOST_JUDGES
     return FacetsResult(
@@ -192,7 +194,7 @@ def study_facets(
 
 
 def _with_judges(g: GradedComponents, cube: FacetCube) -> GradedComponents:
-    """What judges add to the variance of the mean pair, as it is tested, for a component."""
+    """Replace the judges' component by what they add to the variance of tested differences."""
     if "system:judge" not in g.variance:
         return g
     tests = judge_tests(cube.levels, all_pairs(len(cube.systems)))
@@ -214,9 +216,9 @@ def _design_row(g: GradedComponents, at: Sizes) -> dict[str, Any]:
 
 
 def _swaps(g: GradedComponents, means: np.ndarray) -> Iterable[tuple[str, float]]:
-    """How many pairs a fresh draw of judges, or of answers, would turn, all else staying.
+    """Yield the share of pairs that other judges, or other answers, would swap.
 
-    Two draws of what varies differ with twice its variance v: a pair with difference d turns with
+    Two draws differ with twice the variance v of one: a pair with difference d swaps with
     probability Phi(-|d| / sqrt(2 v)).
     """
     gaps = np.abs(np.diff(means[all_pairs(len(means))], axis=1))

@@ -1,4 +1,4 @@
-"""How `stability` of graded answers is shown: what it says, its tables and figure."""
+"""Sentences, tables and sections of `stability` for graded answers."""
 
 from __future__ import annotations
 
@@ -17,21 +17,20 @@ from steadyrank.studies.stability.facets import FacetsResult, study_facets
 from steadyrank.words import counted, interval, listed, number_word, swap_words
 
 Results = Sequence[FacetsResult]
-"""One per measure, the one that ranks the runs first."""
+"""One result per measure; the first measure ranks the runs."""
 
 LEVELS = (0.8, 0.9, 0.95)
-"""Stability that topics are found for."""
+"""Levels of stability that require topics."""
 
 
 def findings(results: Results) -> list[Finding]:
-    """What the measure that ranks the runs says."""
+    """Return findings about the measure that ranks the runs."""
     result = results[0]
     parts = (_few, _bought, _judges, _unknown)
     return [_shares(result), *(finding for part in parts for finding in part(result))]
 
 
 def _shares(result: FacetsResult) -> Finding:
-    """The judges' share of a difference, else the largest; what topics alone leave out."""
     shares, fixed = result.difference_shares, result.standard_error_fixed
     if len(result.graders) == 1:
         text = (
@@ -48,7 +47,6 @@ def _shares(result: FacetsResult) -> Finding:
 
 
 def _few(result: FacetsResult) -> Iterator[Finding]:
-    """How little a handful of judges can carry."""
     n = len(result.graders)
     if 1 < n < CARRY_LITTLE:
         half = 0.5 * result.standard_error
@@ -63,7 +61,6 @@ def _error(result: FacetsResult, n_judges: int) -> float:
 
 
 def _bought(result: FacetsResult) -> Iterator[Finding]:
-    """How a target is reached, or what no number of topics reaches."""
     g, plan = result.components, result.allocation
     these = result.size_words(" and ", all_=False)
     least = result.planned.variance.get("system:judge", 0.0)
@@ -80,7 +77,7 @@ def _bought(result: FacetsResult) -> Iterator[Finding]:
         needed = counted(plan.topics_needed, "topic", form=",")
         text = f"A standard error of {plan.target:g} requires {needed} with {these}."
     else:
-        more = "" if plan.judges_needed is None else f": it takes {plan.judges_needed} judges"
+        more = "" if plan.judges_needed is None else f": this requires {plan.judges_needed} judges"
         text = f"With {these} no number of topics reaches {plan.target:g}{more}."
     yield Finding("stability.target", text, {"target": plan.target, "topics": plan.topics_needed})
     best = plan.cheapest
@@ -91,7 +88,6 @@ def _bought(result: FacetsResult) -> Iterator[Finding]:
 
 
 def _judges(result: FacetsResult) -> Iterator[Finding]:
-    """Who differs from all others, and how many independent judges they are worth."""
     n, odd = len(result.graders), result.outlier
     if odd is not None:
         tau = f"{odd.tau.tau:.2f} {interval((odd.tau.low, odd.tau.high), '.2f')}"
@@ -107,17 +103,17 @@ def _judges(result: FacetsResult) -> Iterator[Finding]:
 
 
 def _unknown(result: FacetsResult) -> Iterator[Finding]:
-    """What the layout does not separate or identify, and what came out negative."""
     g = result.components
     held = {name: [part for part in own if part != name] for name, own in g.confounded.items()}
     if held:
-        said = "; ".join(f"{name} holds {listed(parts)}" for name, parts in held.items())
+        said = "; ".join(f"{name} includes {listed(parts)}" for name, parts in held.items())
         yield Finding("stability.confounded", f"Not separated: {said}.", held)
     for name in g.unidentified:
-        yield Finding(f"stability.unidentified.{name}", f"The gaps leave no estimate of {name}.")
+        text = f"Missing scores leave no estimate of {name}."
+        yield Finding(f"stability.unidentified.{name}", text)
     for name, value in g.raw.items():
         if value < 0.0:
-            text = f"The {name} component came out as {value:.3g} and counts as 0: it is too small."
+            text = f"The estimate of {name} is negative ({value:.3g}) and counts as 0."
             yield Finding(f"stability.below_zero.{name}", text, {"variance": value})
 
 
@@ -133,7 +129,7 @@ def _component_rows(results: Results) -> Iterator[dict[str, Any]]:
 
 
 def _judge_rows(results: Results) -> list[dict[str, Any]]:
-    """One dictionary per judge, with the ranks it gives, as in JSON."""
+    """Return one row per judge, with the ranks of systems, as in JSON."""
     return [
         {
             "measure": result.measure,
@@ -154,7 +150,7 @@ def _judge_rows(results: Results) -> list[dict[str, Any]]:
 
 
 def _rank_rows(results: Results) -> list[dict[str, Any]]:
-    """One row per system: its rank and rank set by each judge, best by the mean rank first."""
+    """Return one row per system with its rank and rank set by each judge, best mean rank first."""
     rows: dict[str, dict[str, Any]] = {run: {"run": run, "sum": 0} for run in results[0].systems}
     for own in _judge_rows(results[:1]):
         for each in own["ranks"]:
@@ -217,12 +213,12 @@ RANKS = TableSpec(
         Col("run", "system", "name"),
         *(Col(own.judge, literal(own.judge), "name") for own in results[0].judges),
     ),
-    caption="Rank [rank set] of each system by each judge; sets hold for one system at a time.",
+    caption="Rank [rank set] of each system by each judge; each set alone holds with its level.",
 )
 
 
 def fields(results: Results) -> dict[str, Any]:
-    """The promised keys of one measure; of several, a list of such objects."""
+    """Return the keys of the JSON output; for several measures, a list of such objects."""
     if len(results) > 1:
         return {"studies": [VIEW.json([result]) for result in results]}
     result = results[0]
@@ -253,7 +249,7 @@ def fields(results: Results) -> dict[str, Any]:
 
 
 def describe(results: Results) -> str:
-    """The sentence for a paper."""
+    """Return the paragraph for a paper."""
     result = results[0]
     shares = [f"{share:.0%} to {name}" for name, share in result.difference_shares.items() if share]
     parts = listed(shares).replace("to rest", "to the rest")
@@ -272,10 +268,10 @@ VIEW = View(
         title="Judges and answers",
         question="How much of a difference is due to the judges and to single answers?",
         means=(
-            "Topics, answers and judges count as samples of those that could have been taken. The "
-            "judges' share of a difference falls with more judges alone, not with more topics."
+            "Topics, answers and judges count as samples of those that could have been used. Only "
+            "more judges reduce their share of a difference, more topics do not."
         ),
-        means_not="Errors that all judges share are in no component: no other judge tells them.",
+        means_not="Errors that all judges share are in no component: judges do not reveal them.",
     ),
     findings=findings,
     tables=(COMPONENTS, DESIGNS, JUDGES, RANKS),
@@ -292,7 +288,6 @@ VIEW = View(
 
 
 def _run(job: Job) -> Results:
-    """All facets of the measure that ranks the runs, of the systems that are compared."""
     scores, settings = job.material.compared_graded, job.material.settings
     several = [name for name in facets_of(scores) if job.material.n_levels(name) > 1]
     how: Any = {"confidence": 1 - settings.alpha, "seed": settings.seed, "jobs": job.machine.jobs}
@@ -300,7 +295,7 @@ def _run(job: Job) -> Results:
 
 
 def _part(view: View, facet: str) -> Part:
-    """The part of a report about other judges, or answers, with its bar on the first screen."""
+    """Return the part of a report about other judges, or answers."""
 
     def front(results: Results, findings: Any) -> Front:
         share = results[0].swaps.get(f"{facet}s")

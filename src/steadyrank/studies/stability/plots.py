@@ -1,4 +1,4 @@
-"""Stability, drawn: E rho² and Phi against topics, a line for each number of instances."""
+"""Figures of `stability`: E rho² and Phi by topics and instances, and shares of a difference."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ if TYPE_CHECKING:
     from steadyrank.studies.stability.study import StabilityResult
 
 N_POINTS = 40
-"""Numbers of topics at which intervals are drawn."""
+"""Number of points at which intervals are drawn."""
 
 MOST_TOPICS = 1000
-"""Where curves end if a level needs more topics than that."""
+"""Curves end here if a level requires more topics."""
 
 
 def draw_stability(result: StabilityResult, ax: Axes) -> None:
-    """E rho² and Phi against the number of topics, side by side."""
+    """Draw E rho² and Phi by the number of topics in two panels."""
     for panel, kind in zip(panels(ax, 2, across=2), ("e_rho2", "phi"), strict=True):
         _draw_coefficient(result, panel, kind)
 
 
 def _draw_coefficient(result: StabilityResult, ax: Axes, kind: str) -> None:
-    """E rho² or Phi against the number of topics, a line for each number of instances."""
+    """Draw E rho² or Phi by the number of topics, a line for each number of instances."""
     g, sizes = result.components, _topics_shown(result)
     smooth = np.linspace(1, sizes[-1], 200)
-    # From the fewest instances to the most, as the lines stand from the bottom to the top.
+    # The legend has the order of the lines: more instances are higher.
     numbers: list[Any] = sorted(result.instances) or [None]
     for place, k in enumerate(numbers):
         with_instances = () if k is None else (k,)
@@ -68,7 +68,7 @@ def _draw_coefficient(result: StabilityResult, ax: Axes, kind: str) -> None:
 
 
 def _topics_shown(result: StabilityResult) -> np.ndarray:
-    """From 1 topic to twice the collection's, to those asked for and to those that levels need."""
+    """Return numbers of topics up to twice the collection's and to requested or required ones."""
     asked = [own.topics for own in result.coefficients]
     levels = {needed.level for needed in result.topics_needed}
     own = result.topics_needed[: len(levels)]
@@ -78,7 +78,7 @@ def _topics_shown(result: StabilityResult) -> np.ndarray:
 
 
 def draw_shares(result: FacetsResult, ax: Axes) -> None:
-    """Shares of the variance of a difference, stacked in a bar."""
+    """Draw the shares of the variance of a difference, stacked in a bar."""
     left = 0.0
     for place, part in enumerate(SHARES):
         share = float(np.nan_to_num(result.difference_shares[part]))
@@ -92,7 +92,7 @@ def draw_shares(result: FacetsResult, ax: Axes) -> None:
     ax.set_xlim(0, 1)
     ax.xaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
     label(ax, x="share of the variance of a difference of two systems")
-    if ax.containers:  # of one judge there may be no share at all
+    if ax.containers:  # one judge may have no known share
         legend_above(ax, ncols=len(SHARES))
 
 

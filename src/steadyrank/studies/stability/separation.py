@@ -1,13 +1,13 @@
-"""Can this collection still separate the best? By its topics, and by its assessors.
+"""Whether topics, and assessors, can still separate the best runs.
 
-**Topics**: of the pairs of runs that could be first, those whose observed difference, were it the
-true one, a paired t test on these topics would find with a power of .8, at the level of a single
-comparison that the family of all pairs leaves. No two of these runs differ significantly, so there
-are few such pairs, or none; how many topics half of the pairs require says how far it is to them.
+**Topics**: a pair of runs that could be first is separable if a paired t test on these topics would
+find the observed difference with a power of .8, at the level of a single comparison among all
+pairs. No two of these runs differ significantly, so few pairs are separable, or none; the number of
+topics that half of the pairs require says how much is lacking.
 
-**Assessors**: another assessor orders documents by grade; the rank of this order as a run, by the
-judgments at hand, is how far the two agree. Runs above it agree with these judgments better than
-another person does: how they compare with each other is then a matter of this one assessor.
+**Assessors**: the order of documents by another assessor's grades is ranked as a run by these
+judgments. Runs above it agree with the judgments better than another person does: comparisons
+between them depend on this one assessor.
 """
 
 from __future__ import annotations
@@ -40,38 +40,38 @@ from steadyrank.stats.run_means import SAME_MEAN, adjusted_means, in_order
 
 POWER = 0.8
 PAIR_BYTES = 400
-"""Of memory for a pair of runs."""
+"""Memory for a pair of runs, in bytes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Separation:
-    """How many pairs of the runs that could be first a test on these topics would separate."""
+    """The pairs of runs that could be first and that a test on these topics would separate."""
 
     runs: tuple[str, ...]
-    """Those that could be first, best first."""
+    """Runs that could be first, best first."""
     n_pairs: int
     n_separable: int
     topics_needed: float
-    """For half of the pairs; infinite where these have no difference, NaN where one run alone could
-    be first."""
+    """Number of topics for half of the pairs; infinite if their differences are 0, NaN if only one
+    run could be first."""
     comparison_alpha: float
     """Level of a single comparison."""
 
     @property
     def share(self) -> float:
-        """Of the pairs; NaN where one run alone could be first."""
+        """Share of separable pairs; NaN if only one run could be first."""
         return self.n_separable / self.n_pairs if self.n_pairs else math.nan
 
 
 def separation(decided: Decided, n_topics: int) -> Separation | None:
-    """How far decisions about all pairs separate the best; None of those with a baseline."""
+    """Return how far decisions about all pairs separate the best; None with a baseline."""
     first = np.asarray(decided.could_be_first)
     inside = first[decided.pairs].all(axis=1)
     least = decided.smallest_difference[inside]
     n = int(first.sum())
     if not n or len(least) != math.comb(n, 2) or np.isnan(least).any():
         return None
-    # In smallest differences that are found; that of a pair without spread is 0.
+    # In units of the smallest difference that is found, which is 0 for a pair without spread.
     reached = np.abs(decided.difference[inside]) / np.maximum(least, SAME_MEAN)
     median = np.sort(reached)[len(reached) // 2] if len(reached) else math.nan
     best = [run for run in np.argsort(-decided.mean, kind="stable") if first[run]]
@@ -85,7 +85,7 @@ def separation(decided: Decided, n_topics: int) -> Separation | None:
 
 
 def _topics_needed(reached: float, n_topics: int, alpha: float) -> float:
-    """Topics for a difference that is so many times the smallest one that these topics find."""
+    """Return the topics for a difference of `reached` times the smallest one that is found."""
     if not reached > SAME_MEAN or alpha <= 0.0:
         return math.nan if math.isnan(reached) else math.inf
     effect = reached * float(
@@ -95,7 +95,7 @@ def _topics_needed(reached: float, n_topics: int, alpha: float) -> float:
 
 
 def decide(runs: tuple[str, ...], matrix: np.ndarray, alpha: float, seed: int) -> Decided:
-    """Decisions about all pairs by studentized sign flips."""
+    """Return decisions about all pairs by studentized sign flips."""
     check_pairs(len(runs), PAIR_BYTES)
     pairs, means = all_pairs(len(runs)), adjusted_means(matrix)
     found, together = moments(matrix, pairs), max_t(matrix, pairs, alpha=alpha, seed=seed)
@@ -119,26 +119,26 @@ def decide(runs: tuple[str, ...], matrix: np.ndarray, alpha: float, seed: int) -
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssessorRank:
-    """Where the order of documents by another assessor's grades would stand as a run."""
+    """The rank of the order of documents by another assessor's grades among the runs."""
 
     judge: str
     mean: float
-    """Over all orders of documents with the same grade."""
+    """Mean score over all orders of documents with the same grade."""
     rank: int
     n_runs: int
-    """Without it."""
+    """Number of runs without this order."""
     n_topics: int
-    """That both assessors judged."""
+    """Number of topics that both assessors judged."""
     above: tuple[str, ...]
     """Runs with a higher mean on these topics, best first."""
     significantly_above: tuple[str, ...]
-    """Of these, by paired t tests with Holm's correction over all runs."""
+    """Those significantly above, by paired t tests with Holm's correction over all runs."""
 
 
 def assessor_ranks(
     scores: Scores, measure: str, qrels: Any, judges: Mapping[str, Any], alpha: float
 ) -> tuple[AssessorRank, ...]:
-    """The rank of each judge's order among runs that `qrels` scored, topics in common."""
+    """Return the rank of each judge's order among the runs on the common topics."""
     if not has_expectation(parse_measure(measure)):
         raise InputError(
             f"{measure} has no known mean over the orders of documents of the same grade: omit the "
@@ -157,15 +157,15 @@ def _assessor_rank(
     shared = [topic for topic in scores.topics if topic in other.position]
     if len(shared) < 2:
         raise InputError(
-            f"judge {name} judged {len(shared)} of the {len(scores.topics)} topics: its order of "
-            "documents can be compared with runs on two or more"
+            f"judge {name} judged {len(shared)} of the {len(scores.topics)} topics: comparing its "
+            "order of documents with runs requires at least two"
         )
     order = run_from_dict({topic: other.judgments(topic) for topic in shared}, name=name)
-    with warnings.catch_warnings():  # what is odd about the judgments was said of the runs
+    with warnings.catch_warnings():  # they repeat those about the runs
         warnings.simplefilter("ignore", SteadyrankWarning)
         by_topic = evaluate([order], qrels, measure, ties="average").select(topics=shared)
     matrix = np.concatenate([scores.select(topics=shared).matrix(measure), by_topic.matrix()])
-    matrix[-1, np.isnan(matrix[:-1]).all(axis=0)] = np.nan  # topics that no run has a score on
+    matrix[-1, np.isnan(matrix[:-1]).all(axis=0)] = np.nan  # topics without a score of any run
     n_runs, means = len(scores.runs), adjusted_means(matrix)
     tests = paired_t(matrix, pairs_with(n_runs + 1, n_runs))
     shown = (decisions.adjust(tests.pvalue, "holm") <= alpha) & (tests.difference > 0.0)

@@ -1,8 +1,8 @@
 """`stability`: how stable is this collection, and how many topics would make it so?
 
-Generalizability theory (Brennan 2001; Urbano, Marrero & Martín, SIGIR 2013), the second opinion on
-topic set sizes: a G-study splits the scores' variance into systems, topics, instances and the rest,
-a D-study says how well n topics, and k instances, rank the systems (E rho²) and measure them (Phi).
+Generalizability theory (Brennan 2001; Urbano, Marrero & Martín, SIGIR 2013): a G-study divides the
+variance of scores into systems, topics, instances and the rest; a D-study says how well n topics,
+and k instances, rank the systems (E rho²) and measure them (Phi).
 """
 
 from __future__ import annotations
@@ -42,15 +42,15 @@ from steadyrank.studies.stability.separation import (
 from steadyrank.words import counted
 
 LEVELS = (0.8, 0.9, 0.95)
-"""Stability to plan for, by default."""
+"""Default levels of stability."""
 
 INSTANCES = (1, 2, 5, 10)
-"""Numbers of instances to examine beside the systems' own, by default."""
+"""Default numbers of instances, in addition to those of the systems."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Both:
-    """Figures of both coefficients, for a number of instances where systems have them."""
+    """Figures of both coefficients, for a number of instances if systems have them."""
 
     e_rho2: float
     e_rho2_interval: Interval
@@ -65,30 +65,30 @@ class _Both:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coefficients(_Both):
-    """The D-study of one number of topics, and of instances where systems have them."""
+    """The D-study of one number of topics, and of instances if systems have them."""
 
     topics: int
 
     def row(self) -> dict[str, Any]:
-        """The keys of the JSON output."""
+        """Return the keys of the JSON output."""
         return self._row("topics instances e_rho2 e_rho2_interval phi phi_interval")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicsNeeded(_Both):
-    """Topics for a level of stability; infinite where no number reaches it."""
+    """Number of topics for a level of stability; infinite if no number reaches it."""
 
     level: float
 
     def row(self) -> dict[str, Any]:
-        """The keys of the JSON output."""
+        """Return the keys of the JSON output."""
         return self._row("level e_rho2 phi instances e_rho2_interval phi_interval")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 @shown_by("studies.stability.view:VIEW.text", listed=True)
 class StabilityResult(Framed):
-    """What `stability` found on one measure: variance components, E rho² and Phi.
+    """The result of `stability` on one measure: variance components, E rho² and Phi.
 
     Examples
     --------
@@ -105,48 +105,48 @@ class StabilityResult(Framed):
     """The G-study."""
     confidence: float
     coefficients: tuple[Coefficients, ...]
-    """The D-study: first the collection's own numbers, then those asked about."""
+    """The D-study: first for the collection, then for other requested numbers."""
     topics_needed: tuple[TopicsNeeded, ...]
     leave_one_out: LeaveOneOut | None = None
-    """The coefficients without each system; None of fewer than four systems."""
+    """The coefficients without each system, for at least four systems."""
     leading_group: LeadingGroup | None = None
-    """Those of the better half of the systems; None of fewer than five systems."""
+    """The coefficients of the better half, for at least five systems."""
     separation: Separation | None = None
-    """Whether these topics separate the runs that could be first; None of systems with instances,
-    and where it was not asked for."""
+    """Whether these topics separate the runs that could be first, unless systems have instances or
+    it was not requested."""
     assessors: tuple[AssessorRank, ...] = ()
-    """Where other assessors' orders of documents would stand."""
+    """Ranks of other assessors' orders of documents."""
     seed: int = 0
-    """Of the draws behind intervals, where systems have instances."""
+    """Seed of the draws for intervals, if systems have instances."""
 
     @property
     def e_rho2(self) -> float:
-        """Relative stability of the collection as it is."""
+        """Relative stability of the collection."""
         return self.coefficients[0].e_rho2
 
     @property
     def phi(self) -> float:
-        """Absolute stability of the collection as it is."""
+        """Absolute stability of the collection."""
         return self.coefficients[0].phi
 
     @property
     def variance_share(self) -> dict[str, float]:
-        """Each component over their sum."""
+        """Share of each component in their sum."""
         total = sum(self.components.variance.values())
         return {name: value / total for name, value in self.components.variance.items()}
 
     @property
     def instances(self) -> tuple[float, ...]:
-        """The D-study's numbers of instances, the collection's own first; none with two facets."""
+        """Numbers of instances of the D-study, the collection's first; none with two facets."""
         numbers = dict.fromkeys(own.instances for own in self.coefficients)
         return tuple(number for number in numbers if number is not None)
 
     def d_study(
         self, n_topics: Sequence[int], n_instances: Sequence[float] = ()
     ) -> tuple[Coefficients, ...]:
-        """Coefficients of other numbers of topics and instances, every one with every other.
+        """Return coefficients of all combinations of numbers of topics and instances.
 
-        Without `n_instances`, the collection's own number.
+        Without `n_instances`, the number is that of the collection.
         """
         known = _interval_source(self.components, self.seed)
         numbers = n_instances or _numbers(self.components, [])
@@ -157,7 +157,7 @@ class StabilityResult(Framed):
         )
 
     def caption(self) -> str:
-        """What a table of this result must say: sizes, model, intervals, version."""
+        """Return sizes, model and intervals, for captions."""
         g = self.components
         dropped = f" ({g.n_dropped} dropped)" if g.n_dropped else ""
         sizes = f"{self.measure}, {g.n_systems} systems × {g.n_topics} topics{dropped}"
@@ -167,19 +167,19 @@ class StabilityResult(Framed):
                 f"{sizes}, both random; {sure}, by Feldt for E rho² and by Arteaga et al. for Phi; "
                 f"steadyrank {__version__}."
             )
-        how = "each system's own" if g.design == "nested" else "shared by all systems"
+        how = "of each system" if g.design == "nested" else "shared by all systems"
         return (
             f"{sizes} × {facet_words(g.n_instances, g.facet)} ({how}), all random; {sure} by "
             f"{N_DRAWS:,} generalized pivotal draws, seed {self.seed}; steadyrank {__version__}."
         )
 
     def rows(self) -> list[dict[str, Any]]:
-        """One dictionary a number of topics: the D-study."""
+        """Return the D-study: one row per number of topics."""
         return [{"measure": self.measure, **own.row()} for own in self.coefficients]
 
 
 def facet_words(k: float, facet: str) -> str:
-    """A number of a facet's levels, in words.
+    """Return a number of levels of a facet in words.
 
     >>> [facet_words(*of) for of in ((1, "instance"), (2.5, "assessor"), (3, "query_variation"))]
     ['1 instance', '2.5 assessors', '3 levels of query_variation']
@@ -213,72 +213,68 @@ def stability(
 ) -> StabilityResult | FacetsResult:
     """G-study and D-study of one measure, systems and topics crossed, with or without instances.
 
-    E rho² = system / (system + residual / n): how well n topics keep the systems' order. Phi =
-    system / (system + (topic + residual) / n): how well they keep the scores themselves.
+    E rho² = system / (system + residual / n) says how well n topics reproduce the order of systems,
+    Phi = system / (system + (topic + residual) / n) how well they reproduce their scores.
 
-    Where `run_info["system"]` says that runs are instances of systems, these are a third facet: E
-    rho² = system / (system + system_topic / n + instance / k + residual / (n k)), and Phi has topic
-    / n in its error as well.
+    If runs are instances of systems (`run_info["system"]`), these are a third facet: E rho² =
+    system / (system + system_topic / n + instance / k + residual / (n k)), and the error of Phi has
+    topic / n in addition.
 
     Parameters
     ----------
     scores, qrels : Scores, or runs and judgments
-        Runs and judgments as `evaluate` takes them.
+        Runs and judgments as in `evaluate`.
     measure : str, optional
-        Needed where the scores have several; of runs AP, or nDCG@10 if graded.
+        Required if the scores have several measures; for runs AP, or nDCG@10 if graded.
     n_topics : sequence of int
-        Other numbers of topics to look at.
+        Further numbers of topics.
     levels : sequence of float
-        Stability to find topics for.
+        Levels of stability that require topics.
     facet : str
-        "auto"; "none", to take every run for a system; or a column of `run_info`, such as
-        `assessor`, whose values every system has: then system_assessor stands for instance, and
-        Phi's error also has assessor / k and topic_assessor / (n k).
+        "auto"; "none", to treat every run as a system; or a column of `run_info`, such as
+        `assessor`, whose values every system has: system_assessor then replaces instance, and the
+        error of Phi has assessor / k and topic_assessor / (n k) in addition.
     n_instances : sequence of int, optional
-        Numbers of instances to look at; 1, 2, 5 and 10 unless given.
+        Further numbers of instances; 1, 2, 5 and 10 unless given.
     facets : sequence of str, optional
-        Those of `judge`, `answer` and `draw` that are components of their own; by default all
-        that the scores have several of. None of them, (), takes means over all.
+        Those of `judge`, `answer` and `draw` that are components; by default all that have several
+        levels. () uses means over all of them.
     n_answers, n_judges : sequence of int
-        Other numbers of answers and judges to look at, where these are facets.
+        Further numbers of answers and judges, if these are facets.
     costs : mapping, optional
-        Of one `topic`, one `answer` of a system and one grade by a `judge`.
+        Costs of one `topic`, one `answer` of a system and one grade by a `judge`.
     target : float, optional
         Standard error of a difference of two systems to plan for.
     confidence : float
-        Of the intervals, which assume normal effects.
+        Level of the intervals, which assume normal effects.
     judges : mapping, optional
-        Other assessors' judgments by name, as `qrels`: their order of documents is ranked among
-        the runs. Requires `qrels`, also beside scores.
+        Other assessors' judgments by name: their orders of documents are ranked among the runs.
+        Requires `qrels`, even with scores.
     alpha : float, optional
-        Level of all comparisons together behind `separation`, and of those with assessors; None
-        omits `separation`.
+        Level of all comparisons for `separation`, and of those with assessors; None omits
+        `separation`.
     decided : result of `compare`, optional
-        Decisions about all pairs of these runs to take for `separation` instead.
+        Decisions about all pairs of these runs for `separation`.
     jobs : int, optional
-        Threads.
+        Number of threads.
     rng : int, Generator or None
-        Seed of the draws behind intervals, where systems have instances or there are facets, and
-        of sign flips.
+        Seed of sign flips, and of the draws for intervals with instances or facets.
 
     Returns
     -------
     StabilityResult or FacetsResult
         Variance components, E rho² and Phi with intervals, and the topics that each level requires;
-        with `facets`, what a difference of two systems has of each component, its standard error,
+        with `facets`, each component's share of a difference of two systems, its standard error,
         and the judges one by one.
 
     Notes
     -----
-    Systems, topics and instances all count as random samples: the answer is about other systems
-    like these. Close systems make it low although each score is known well, and one system far from
-    all others makes it high although the others cannot be ordered: `leave_one_out` has the
-    coefficients without each system, `leading_group` those of the better half. A component that
-    comes out negative is kept as it is in the others' equations, counts as 0 in coefficients,
-    with a warning. Topics that some run lacks are left out.
-
-    For systems and topics alone, E rho² = s / (s + r / n) and Phi = s / (s + (t + r) / n), with the
-    variances s of systems, t of topics and r of the residual, and n topics.
+    Systems, topics and instances are random samples: the result is about other systems like these.
+    It is low for close systems, even if each score is precise, and high if one system is far from
+    all others, even if the others cannot be ordered: `leave_one_out` has the coefficients without
+    each system, `leading_group` those of the better half. A negative component stays negative in
+    the equations of the others and counts as 0 in coefficients, with a warning. Topics that some
+    run lacks are left out.
 
     References
     ----------
@@ -308,12 +304,18 @@ def stability(
     if chosen:
         if judges:
             raise InputError(f"these scores have judges or answers already: omit {arg('judges=')}")
-        others = {
-            f"n_{what}": [_check_size(what, size) for size in given]
-            for what, given in (("topics", n_topics), ("answers", n_answers), ("judges", n_judges))
-        }
-        asked_for: Any = {"costs": costs, "target": target, "jobs": jobs, **others}
-        return study_facets(scores, name, chosen, confidence=confidence, seed=seed, **asked_for)
+        given = {"topics": n_topics, "answers": n_answers, "judges": n_judges}
+        return study_facets(
+            scores,
+            name,
+            chosen,
+            numbers={what: [_check_size(what, n) for n in ns] for what, ns in given.items()},
+            costs=costs,
+            target=target,
+            confidence=confidence,
+            seed=seed,
+            jobs=jobs,
+        )
     if costs is not None or target is not None or n_answers or n_judges:
         raise InputError(
             "costs, targets and numbers of answers and judges require scores with judges or answers"
@@ -354,7 +356,7 @@ def stability(
 
 
 def _chosen_facets(scores: Scores, facet: str) -> tuple[str, ...]:
-    """Those that the scores have several levels of, unless one facet is named instead."""
+    """Return the facets with several levels, unless one facet is named instead."""
     if facet != "auto":
         return ()
     return tuple(name for name in facets_of(scores) if len(set(scores.run_info[name])) > 1)
@@ -376,7 +378,7 @@ def _warn_of_negative(measure: str, g: GStudy) -> None:
 
 
 def _numbers(g: GStudy, asked: Sequence[int] | None) -> list[Any]:
-    """Numbers of instances to look at, the systems' own first; None alone without a facet."""
+    """Return numbers of instances, the systems' first; [None] without a facet."""
     if g.facet:
         return list(dict.fromkeys([g.n_instances, *(INSTANCES if asked is None else asked)]))
     if asked:
@@ -388,14 +390,14 @@ def _numbers(g: GStudy, asked: Sequence[int] | None) -> list[Any]:
 
 
 def _interval_source(g: GStudy, seed: int) -> GStudy | PivotalDraws:
-    """What knows intervals: mean squares in closed form, or draws."""
+    """Return what computes intervals: mean squares in closed form, or draws."""
     return pivotal_draws(g, rng=seed) if g.facet else g
 
 
 def _both(
     known: GStudy | PivotalDraws, prefix: str, first: float, n_instances: Any, confidence: float
 ) -> dict[str, Any]:
-    """Both coefficients of so many topics, or the topics they need for a level, with intervals."""
+    """Return both coefficients of a number of topics, or topics for a level, with intervals."""
     g = known.components if isinstance(known, PivotalDraws) else known
     at: Any = (first,) if n_instances is None else (first, n_instances)
     figures: dict[str, Any] = {"instances": n_instances}

@@ -1,4 +1,4 @@
-"""How `stability` is shown: what it says, its tables and figures, for every output."""
+"""Sentences, tables and the section of `stability`."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from steadyrank.studies.stability.study import StabilityResult, facet_words, sta
 from steadyrank.words import counted, interval
 
 MOST = 1e6
-"""Topics; more are no plan."""
+"""Larger numbers of topics are not stated."""
 
 Results = Sequence[StabilityResult]
-"""One per measure, the one that ranks the runs first."""
+"""One result per measure; the first measure ranks the runs."""
 
 
 def findings(results: Results) -> list[Finding]:
-    """What the measure that ranks the runs says."""
+    """Return findings about the measure that ranks the runs."""
     result = results[0]
     own, g, said = result.coefficients[0], result.components, []
     e_rho2, phi = (interval(ends, ".2f") for ends in (own.e_rho2_interval, own.phi_interval))
@@ -50,44 +50,43 @@ def findings(results: Results) -> list[Finding]:
     left = result.leave_one_out
     if left is not None and left.carried:
         text = (
-            f"E rho² rests on one system: without {left.system} it is {left.e_rho2_without:.2f}, "
-            f"not {result.e_rho2:.2f}."
+            f"E rho² depends on one system: without {left.system} it is {left.e_rho2_without:.2f} "
+            f"instead of {result.e_rho2:.2f}."
         )
         said.append(Finding("stability.carried", text, asdict(left)))
     below = {part: value for part, value in g.raw.items() if value < 0.0}
     for part, value in below.items():
-        text = f"The {part} component came out as {value:.3g} and counts as 0: it is too small."
+        text = f"The estimate of {part} is negative ({value:.3g}) and counts as 0."
         said.append(Finding(f"stability.negative.{part}", text, {"variance": value}))
     return [*said, *_separation(result), *_assessors(result)]
 
 
 def _separation(result: StabilityResult) -> list[Finding]:
-    """Whether these topics separate the runs that could be first."""
     found = result.separation
     if found is None:
         return []
-    text = f"Only {found.runs[0]} could be first, by each run's own comparisons with the others."
+    text = f"Only {found.runs[0]} could be first, by each run's comparisons with the others."
     if found.n_pairs:
         topics = counted(result.components.n_topics, "topic")
         text = (
-            f"Of {counted(found.n_pairs, 'pair', form=',')} of {len(found.runs):,} runs that could "
-            f"be first, {topics} could separate {found.n_separable or 'none'}"
+            f"{topics} could separate {found.n_separable or 'none'} of the "
+            f"{counted(found.n_pairs, 'pair', form=',')} of {len(found.runs):,} runs that could be "
+            "first"
         )
-        half = f"; half require {found.topics_needed:,.0f}." if found.topics_needed < MOST else "."
-        text += half if found.n_separable < found.n_pairs / 2 else "."
+        is_stated = found.n_separable < found.n_pairs / 2 and found.topics_needed < MOST
+        text += f"; half require {found.topics_needed:,.0f} topics." if is_stated else "."
     return [Finding("stability.separation", text, asdict(found))]
 
 
 def _assessors(result: StabilityResult) -> list[Finding]:
-    """Where the best order of another assessor would stand, and whether runs are beyond it."""
     if not result.assessors:
         return []
     best = min(result.assessors, key=lambda own: own.rank)
     if best.significantly_above:
         runs = f"{len(best.significantly_above):,} of {counted(best.n_runs, 'run', form=',')}"
         text = (
-            f"If {best.judge} judges as well as people do, the judgments have expired for {runs}: "
-            f"its order ranks {best.rank:,}."
+            f"If {best.judge} judges as well as people do, these judgments cannot separate {runs}: "
+            f"documents in the order of its grades rank {best.rank:,}."
         )
         return [Finding("stability.expired", text, asdict(best))]
     text = (
@@ -112,7 +111,7 @@ def _component_rows(results: Results) -> list[dict[str, Any]]:
 
 
 def _by_size(results: Results, rows: Sequence[Any]) -> list[Any]:
-    """The fewest topics first."""
+    """Sort rows by measure, then by topics."""
     order = {result.measure: place for place, result in enumerate(results)}
     return sorted(
         rows, key=lambda row: (order[row["measure"]], row["topics"], row.get("instances") or 0)
@@ -181,7 +180,7 @@ NEEDED = TableSpec(
         Col("phi", "topics for Phi", "size"),
         Col("phi_interval", "{sure} interval", "size"),
     ),
-    caption="Topics for levels of both.",
+    caption="Topics for levels of E rho² and Phi.",
 )
 INFLUENCE = TableSpec(
     id="stability-influence",
@@ -197,13 +196,13 @@ INFLUENCE = TableSpec(
         Col("group_e_rho2", "its E rho²", ".3f", "known"),
         Col("group_phi", "its Phi", ".3f", "known"),
     ),
-    caption="Do the coefficients rest on single systems? The leading group is the better half, at "
-    "most 20.",
+    caption="Do the coefficients depend on single systems? The leading group is the better half, "
+    "at most 20.",
 )
 
 
 def fields(results: Results) -> dict[str, Any]:
-    """The promised keys of one measure; of several, a list of such objects."""
+    """Return the keys of the JSON output; for several measures, a list of such objects."""
     if len(results) > 1:
         return {"studies": [VIEW.json([result]) for result in results]}
     result = results[0]
@@ -236,7 +235,7 @@ VIEW = View(
             "how reliably they would reproduce the scores: 1 is perfect."
         ),
         means_not=(
-            "Systems count as a sample, too: for systems that are close to each other the "
+            "Systems also count as a sample: for systems that are close to each other the "
             "coefficients are low even if every score is precise."
         ),
     ),
@@ -257,7 +256,7 @@ def _run(job: Job) -> tuple[StabilityResult, ...]:
     material, settings = job.material, job.material.settings
     n = len(material.scores.topics)
     sizes = sorted({max(1, n // 4), max(1, n // 2), 2 * n, 4 * n} - {n})
-    # The decisions on the page are about the measure that ranks the runs, and so are assessors.
+    # Decisions and assessors apply to the measure that ranks the runs.
     best: dict[str, Any] = {"alpha": settings.alpha if job.decided else None}
     if material.judge_qrels and has_expectation(parse_measure(material.measure)):
         best |= {"qrels": material.qrels, "judges": material.judge_qrels}

@@ -1,4 +1,4 @@
-"""Every pair of runs on two disjoint sets of topics, in every split: in one order, or the other."""
+"""Count reversals of every pair of runs between two disjoint sets of topics, in every split."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from steadyrank.compute.kernels import kernel, part
 from steadyrank.stats.pairs.difference_bins import N_BINS, ROUNDED
 
 AGREE, REVERSED, TIED = 0, 1, 2
-"""What the second set says about a pair's order in the first; tied if either set has none."""
+"""Order of a pair in the second set relative to the first; tied if either set has no order."""
 
 N_KINDS = 3
 SLOTS = 32
-"""Places of a table for each kind: bins, and room up to a power of two."""
+"""Places of a table for each kind: the bins, rounded up to a power of two."""
 
 N_TABLES = 4
-"""Neighbouring pairs count into tables of their own, so that none waits for another's sum."""
+"""Neighbouring pairs use different tables, so that no sum waits for another."""
 
 _LAST = N_BINS - 1.0
 _ONE = np.uint32(1)
@@ -23,14 +23,14 @@ _ONE = np.uint32(1)
 
 @kernel
 def count_reversals(scores, orders, sizes, width, tiny, both, counts, sums, keys, tables):
-    """Add up how many pairs of each size of difference agree, are reversed or tied.
+    """Count the pairs of each size of difference that agree, are reversed or tied.
 
     scores [topic, run] are complete; orders [trial, topic] are permutations, whose first n topics
     are one set and last n the other; sizes ascend, to half the topics at most. counts [row, size,
     kind, bin] takes the trials of orders in equal parts, in order. A pair's bin is that of its
     difference in the first set; with `both`, it counts a second time with the sets exchanged.
-    sums [4, run], keys [run] (int32) and tables [N_TABLES, N_KINDS + 1, SLOTS] (uint32) are for
-    work. Differences are in units of the bins' `width`, and at most `tiny` of these is a tie.
+    sums [4, run], keys [run] (int32) and tables [N_TABLES, N_KINDS + 1, SLOTS] (uint32) are
+    scratch. Differences are in units of the bins' `width`; those up to `tiny` are ties.
     """
     n_trials, n_topics = orders.shape
     n_runs = scores.shape[1]
@@ -57,9 +57,9 @@ def count_reversals(scores, orders, sizes, width, tiny, both, counts, sums, keys
 
 @part
 def _count_pairs(first, second, tiny, keys, tables):
-    """Count each pair into the table, at its kind times SLOTS plus its bin.
+    """Count each pair in the table, at its kind times SLOTS plus its bin.
 
-    Twice TIED is for ties whose other difference has the other sign, by rounding or not.
+    Kind TIED + REVERSED holds ties whose differences have opposite signs.
     """
     n_runs = len(first)
     for i in range(n_runs - 1):
@@ -84,7 +84,7 @@ def _count_pairs(first, second, tiny, keys, tables):
 
 @part
 def _add(tables, counts):
-    """Add the tables up, [kind, bin]; a tie is a tie, whatever the signs."""
+    """Sum the tables, [kind, bin]; ties of opposite signs count as ties."""
     for table in range(N_TABLES):
         for place in range(N_BINS):
             for kind in range(N_KINDS):

@@ -1,8 +1,8 @@
-"""Levels of the difference of two mean scores: how often other topics reverse such a difference.
+"""Levels of the difference of two means: how often other topics reverse such a difference.
 
-For `topics`: the theory of Lin & Hauptmann (SIGIR 2005), averaged over the pairs of a level, and
-the experiment of Voorhees & Buckley (SIGIR 2002, doi:10.1145/564376.564432), in which disjoint sets
-of topics are held against each other, with the curve through its rates.
+The theory of Lin & Hauptmann (SIGIR 2005), averaged over the pairs of a level, and the experiment
+of Voorhees & Buckley (SIGIR 2002, doi:10.1145/564376.564432), which compares disjoint sets of
+topics, with a curve through its rates.
 """
 
 from __future__ import annotations
@@ -34,33 +34,33 @@ from steadyrank.words import decimals_for
 Binning = Literal["first", "both"]
 
 TRIALS_A_BLOCK = 32
-"""Trials that share a stream of random numbers."""
+"""Number of trials that share a stream of random numbers."""
 
 COPIES = 3
-"""Of the counts, while they are joined."""
+"""Number of copies of the counts in memory while they are joined."""
 
 KEPT_TRIALS = 10_000
-"""Up to so many trials are counted one by one; of more, a block at a time."""
+"""Up to this many trials are counted one by one; more are counted by blocks."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LevelFit:
-    """The curve b1 exp(-b2 n) through a level's empirical rates, and where it leads."""
+    """The curve b1 exp(-b2 n) through a level's empirical rates, and its extrapolation."""
 
     b1: float
     b2: float
     method: str
     residuals: np.ndarray
-    """Empirical less fitted rate at each size; NaN where there is no empirical rate."""
+    """Empirical minus fitted rate at each size; NaN without an empirical rate."""
     rate: np.ndarray
-    """At each of the further sizes. No interval of it is known to hold: see `fit_decays`."""
+    """Fitted rate at each of the further sizes; it has no known interval, see `fit_decays`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TopicLevel:
     """Pairs whose mean scores differ by `low` to `high`: theory and experiment.
 
-    The theory speaks of pairs whose difference over all topics is in the level, the experiment of
+    The theory is about pairs whose difference over all topics is in the level, the experiment about
     pairs whose difference in the first of two disjoint sets is.
     """
 
@@ -68,18 +68,19 @@ class TopicLevel:
     high: float
     pairs: int
     variance: float
-    """Of the mean difference: mean over the pairs of var(z) / n."""
+    """Variance of the mean difference: mean over the pairs of var(z) / n."""
     variance_independent: float
-    """The same if the runs of a pair had topics of their own: (var(a) + var(b)) / n."""
+    """Its value if the runs of a pair had different topics: (var(a) + var(b)) / n."""
     error_rate: np.ndarray
-    """At each size, mean over the pairs; so are the next two, each pair's difference taken for
-    the true one, or as observed on so many topics."""
+    """[size]: mean rate over the pairs if the observed differences are the true ones."""
     approximation: np.ndarray
+    """[size]: closed approximation of the error rate."""
     predictive: np.ndarray
+    """[size]: mean rate over the pairs if the differences are observed on this many topics."""
     empirical: np.ndarray
-    """At each size; NaN where no split had a pair in the level, or the size has no splits."""
+    """[size]: NaN if no split has a pair in the level, or the size has no splits."""
     empirical_error: np.ndarray
-    """Monte Carlo standard error, which allows for pairs of one split depending on each other."""
+    """Monte Carlo standard error, which allows for the dependence of pairs in one split."""
     count: np.ndarray
     reversed: np.ndarray
     ties: np.ndarray
@@ -88,13 +89,13 @@ class TopicLevel:
 
     @property
     def curves(self) -> dict[str, np.ndarray]:
-        """All rates and counts by their names, each at every size."""
+        """All rates and counts by name, each at every size."""
         rates = "error_rate approximation predictive empirical empirical_error"
         return picked(self, f"{rates} count reversed ties")
 
     @property
     def name(self) -> str:
-        """The differences of its pairs, in words."""
+        """The range of differences in words."""
         form = decimals_for(self.low, self.high)
         end = f"–{self.high:{form}}" if self.high < math.inf else " and above"
         return f"{self.low:{form}}{end}"
@@ -113,10 +114,11 @@ def count_splits(
     progress: Progress | None = None,
     seed: int = 0,
 ) -> np.ndarray:
-    """How many pairs agree, are reversed or tied, by bin: [row, size, kind, bin].
+    """Count the pairs that agree, are reversed or tied, by bin: [row, size, kind, bin].
 
-    A row is a trial or, of very many, a block of trials. Sizes above half the topics of complete
-    [run, topic], or above the `largest`, have no splits and stay 0. Clusters are split as a whole.
+    A row is a trial or, with very many trials, a block of them. Sizes above half the topics of
+    complete [run, topic], or above the `largest`, have no splits and are 0. Clusters are kept
+    whole.
     """
     scores = np.ascontiguousarray(complete.T)
     n_topics, n_runs = scores.shape
@@ -160,9 +162,9 @@ def count_splits(
 def _orders(
     stream: np.random.Generator, n_trials: int, n_topics: int, clusters: np.ndarray | None
 ) -> np.ndarray:
-    """Random orders [trial, topic], in which the topics of a cluster stand together."""
+    """Return random orders [trial, topic], in which the topics of a cluster are adjacent."""
     if clusters is None:
-        # Small numbers: of very many topics, moving them about takes most of the time.
+        # int32, since permuting takes most of the time if there are many topics.
         return stream.permuted(np.tile(np.arange(n_topics, dtype=np.int32), (n_trials, 1)), axis=1)
     groups = np.unique(clusters, return_inverse=True)[1]
     turn = np.tile(np.arange(int(groups.max()) + 1), (n_trials, 1))
@@ -178,7 +180,7 @@ def topic_levels(
     *,
     width: float = WIDTH,
 ) -> tuple[TopicLevel, ...]:
-    """Theory and experiment for each of 21 bins of the difference."""
+    """Return theory and experiment for each of 21 bins of the difference."""
     known = moments.flag != TOO_FEW
     place = np.full(len(known), -1)
     place[known] = np.minimum(N_BINS - 1, np.abs(moments.difference[known]) / width + ROUNDED)
@@ -209,7 +211,7 @@ def topic_levels(
 
 
 def _theory(moments: PairVariances, members: np.ndarray, sizes: tuple[int, ...]) -> dict[str, Any]:
-    """Means over the pairs of a level; NaN of none."""
+    """Return means over the pairs of a level; NaN without pairs."""
     difference, variance, n = (
         part[members, None] for part in (moments.difference, moments.variance, moments.n)
     )

@@ -1,7 +1,7 @@
-"""What `topics` found, drawn: error rates against the number of topics, by the difference.
+"""The figure of `topics`: error rates by the number of topics and the difference.
 
-Points are rates of disjoint sets of topics, lines the curve through them and the theory: the
-figures of Voorhees & Buckley (SIGIR 2002), with equation (8) of Lin & Hauptmann (SIGIR 2005).
+It combines the figures of Voorhees & Buckley (SIGIR 2002) with equation (8) of Lin & Hauptmann
+(SIGIR 2005): points are rates of disjoint sets of topics, lines the curve through them and theory.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from steadyrank.studies.topics.result import TopicsResult
 
 SHOWN = (1, 2, 4, 8)
-"""Levels that are drawn unless others are named: of differences of .01, .02, .04 and .08."""
+"""Levels that are drawn by default: differences of .01, .02, .04 and .08."""
 
 
 def draw_error_rates(
     result: TopicsResult, ax: Axes, *, levels: Sequence[float] | None = None
 ) -> None:
-    """Empirical rates ± Monte Carlo errors, their fit, and both theories; a colour a level.
+    """Draw empirical rates ± Monte Carlo errors, their fit, and both theories, by level.
 
     `levels` are differences, such as .02 for the level from .02 to .03.
     """
@@ -93,8 +93,8 @@ PLOTS = {
         "error_rate": Plot(
             draw_error_rates,
             style.fixed(6.4, 4.4),
-            "Rate at which two sets of topics contradict each other against their size, falling, "
-            "a colour for each size of the difference: observed, fitted and by theory.",
+            "Rate at which two sets of topics contradict each other by their size, a colour for "
+            "each level of the difference: observed, fitted and by theory.",
         )
     }
 }

@@ -1,4 +1,4 @@
-"""What `topics` returns: error rates of every pair of runs, and of levels of the difference."""
+"""The result of `topics`: error rates of every pair of runs, and of levels of the difference."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 CONFIDENCE = 0.95
-"""Of the intervals of numbers of topics."""
+"""Level of the intervals of numbers of topics."""
 
 ASSURED = f"{ASSURANCE:.0%} assurance"
 
@@ -40,7 +40,7 @@ _RATES = (
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 @shown_by("studies.topics.view:VIEW.text")
 class TopicsResult(Exhibit):
-    """What `topics` found: arrays with one entry per pair, and levels of the difference.
+    """The result of `topics`: arrays with one entry per pair, and levels of the difference.
 
     Examples
     --------
@@ -57,19 +57,19 @@ class TopicsResult(Exhibit):
     mean: np.ndarray
     n_topics: int
     n_complete: int
-    """Topics that every run has: the splits use no others."""
+    """Number of topics that every run has; splits use only these."""
     n_clusters: int | None
-    """Of these topics; None where they are not clustered. Other topics are clustered alike."""
+    """Number of clusters of these topics; None if they are not clustered."""
     is_weighted: bool
     n_trials: int
     target: float
-    """A rate of reversals that is still called rare."""
+    """Rate of reversals above which pairs are counted."""
     alpha: float
     beta: float
     comparisons: int
-    """Over which `alpha` is kept."""
+    """Number of comparisons for which `alpha` holds."""
     comparison_alpha: float
-    """Of a single comparison in the family that decides: numbers of topics are for this level."""
+    """Level of a single comparison, for which numbers of topics are computed."""
     binning: Binning
     baseline: str | None
     seed: int
@@ -81,23 +81,23 @@ class TopicsResult(Exhibit):
     approximation: np.ndarray
     predictive: np.ndarray
     predictive_limit: np.ndarray
-    """The predictive rate of a second experiment with unlimited topics: none has a smaller one."""
+    """Predictive rate of a second experiment with unlimited topics, the lowest one."""
     expected_reversal: np.ndarray
-    """The chance that as many other topics turn a pair, by what all pairs of the table say together
+    """Probability that as many other topics reverse a pair, calibrated on all pairs of the table
     (`steadyrank.stats.planning.swaps`)."""
     needed: NeededTopics
-    """For a paired t test at `comparison_alpha` with power 1 - beta, with 95 % intervals."""
+    """Topics for a paired t test at `comparison_alpha` with power 1 - beta, and 95% intervals."""
     significant: np.ndarray
-    """Which pairs differ significantly already: no topics are needed to show these."""
+    """Whether a pair differs significantly already, so that no further topics are needed."""
     sizes: tuple[int, ...]
     further_sizes: tuple[int, ...]
-    """To which the fits are extrapolated."""
+    """Sizes to which the fits are extrapolated."""
     levels: tuple[TopicLevel, ...]
     lower_is_better: bool = False
 
     @property
     def n_dropped(self) -> int:
-        """Topics that the splits leave out because some run lacks them."""
+        """Number of topics that splits leave out because some run lacks them."""
         return self.n_topics - self.n_complete
 
     @property
@@ -109,16 +109,16 @@ class TopicsResult(Exhibit):
 
     @property
     def leaders(self) -> tuple[str, str]:
-        """The best run and the second, or the baseline where that is neither."""
+        """The best run and the second, or the baseline if it is neither."""
         first, second = (self.runs[run] for run in self.order[:2])
         return first, second if self.baseline in (None, first, second) else str(self.baseline)
 
     def sentence(self, a: str | None = None, b: str | None = None) -> str:
-        """What a second experiment may do to two runs, in words; to the leaders unless named."""
+        """Return in words whether other topics reverse two runs, by default the leaders."""
         return " ".join(finding.text for finding in self.of_pair(a, b))
 
     def of_pair(self, a: str | None = None, b: str | None = None) -> list[Finding]:
-        """Whether other topics reverse two runs, and how many would show their difference."""
+        """Return whether other topics reverse two runs, and how many would show the difference."""
         names = (a or self.leaders[0], b or self.leaders[1])
         one, other = (position(name, self.runs, "run") for name in names)
         place = self.pair(one, other)
@@ -127,7 +127,7 @@ class TopicsResult(Exhibit):
         values = {key: row[key] for key in [*keys.split(), "topics_assured"]}
         first, second, gap, n = (row[key] for key in ("a", "b", "difference", "n"))
         if row["flag"] == TOO_FEW:
-            text = f"{first} and {second} share {counted(n, 'topic')}: too few to say anything."
+            text = f"{first} and {second} share {counted(n, 'topic')}: too few for an estimate."
             return [Finding("topics.too_few", text, values)]
         if row["flag"] == NO_DIFFERENCE or gap == 0.0:
             text = f"{first} and {second} have the same mean {self.measure} on {n} topics."
@@ -135,7 +135,7 @@ class TopicsResult(Exhibit):
         if (gap < 0) != self.lower_is_better:
             first, second = second, first
         if row["flag"] == ZERO_VARIANCE:
-            text = f"{first} leads {second} by {abs(gap):.4f} on every topic: none reverse it."
+            text = f"{first} leads {second} by {abs(gap):.4f} on every topic."
             return [Finding("topics.reversal", text, values)]
         chance = roughly(row["expected_reversal"])
         text = f"On {n} new topics, {first} falls below {second} with probability {chance}."
@@ -150,16 +150,16 @@ class TopicsResult(Exhibit):
         return said
 
     def test_words(self) -> str:
-        """The test that numbers of topics are for."""
+        """Return the test for which numbers of topics are computed."""
         kind = "paired" if self.n_clusters is None else "cluster-robust"
         return f"a {kind} t test with {self.level_words()}"
 
     def level_words(self) -> str:
-        """Power and level that numbers of topics are for."""
+        """Return power and level of that test."""
         return f"power {1.0 - self.beta:g} at {level_words(self.alpha, self.comparisons)}"
 
     def pair(self, one: int, other: int) -> int:
-        """Which of the pairs two runs, by their positions, are, in either order."""
+        """Return the place of the pair of two runs, given by their positions in either order."""
         first, second = min(one, other), max(one, other)
         if first != second and self.baseline is None:
             return first * (2 * len(self.runs) - first - 1) // 2 + second - first - 1
@@ -170,7 +170,7 @@ class TopicsResult(Exhibit):
         return int(places[0])
 
     def caption(self) -> str:
-        """What a table of this result must say."""
+        """Return the measure and the sizes, for captions."""
         dropped = f" ({self.n_dropped} omitted from the splits)" if self.n_dropped else ""
         return (
             f"{self.measure}, {counted(self.n_topics, 'topic')}{dropped}{self.design_words()}, "
@@ -179,16 +179,16 @@ class TopicsResult(Exhibit):
         )
 
     def design_words(self) -> str:
-        """How topics are clustered and weighted; empty where they are not."""
+        """Return how topics are clustered and weighted, if they are."""
         clusters = "" if self.n_clusters is None else f" in {counted(self.n_clusters, 'cluster')}"
         weights = ", weighted" if self.is_weighted else ""
         alike = " (other topics alike)" if clusters or weights else ""
         return f"{clusters}{weights}{alike}"
 
     def rows(self, which: Sequence[int] | slice = slice(None)) -> list[dict[str, Any]]:
-        """One dictionary a pair, with the keys that the JSON output has."""
+        """Return one row per pair, with the keys of the JSON output."""
         first, second = self.pairs[which].T
-        # Without an upper end the number at the observed difference estimates nothing.
+        # Without an upper limit, the number at the observed difference is meaningless.
         top = self.needed.high[which]
         known = np.where(np.isfinite(top), self.needed.topics[which], np.nan)
         needed, low, high = (
@@ -211,7 +211,7 @@ class TopicsResult(Exhibit):
         return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
     def told(self, which: Sequence[int] | slice = slice(None)) -> list[dict[str, Any]]:
-        """The same with the topics that are told to readers, which CSV does not have."""
+        """Return these rows with the assured number of topics, which CSV does not have."""
         assured = [
             int(n) if math.isfinite(n) else None for n in self.needed.assured[which].tolist()
         ]
@@ -220,7 +220,7 @@ class TopicsResult(Exhibit):
         ]
 
     def curves(self) -> list[dict[str, Any]]:
-        """One dictionary for each level and size: the curves that the plot shows."""
+        """Return one row per level and size: the curves of the figure."""
         return [
             {
                 **picked(level, "low high pairs"),
@@ -233,13 +233,13 @@ class TopicsResult(Exhibit):
         ]
 
     def to_frame(self, kind: Literal["pairs", "levels"] = "pairs") -> pd.DataFrame:
-        """One row per pair, or one row for each level and size."""
+        """Return one row per pair, or one row per level and size."""
         check_choice("kind of frame", kind, ("pairs", "levels"))
         return frame_of(self.curves() if kind == "levels" else self.rows())
 
 
 def needed_words(row: Mapping[str, Any]) -> str:
-    """The topics that a pair requires.
+    """Return the topics that a pair requires in words.
 
     >>> needed_words({"topics_assured": 811}), needed_words({"topics_assured": None})
     ('811 topics (80% assurance)', 'no number of topics')
@@ -249,7 +249,7 @@ def needed_words(row: Mapping[str, Any]) -> str:
 
 
 def needed_figure(row: Mapping[str, Any]) -> str:
-    """The same for a cell of a table.
+    """Return the topics that a pair requires for a cell of a table.
 
     >>> row = {"flag": "", "significant": False, "topics_assured": 811}
     >>> needed_figure(row), needed_figure(row | {"topics_assured": None})

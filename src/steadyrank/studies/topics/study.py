@@ -1,13 +1,12 @@
-"""`topics`: would other topics change the table? Error rates against the size of the topic set.
+"""`topics`: would other topics change the table? Error rates by the size of the topic set.
 
-For anyone who reports that one run beats another. Theory: the chance that two experiments
-contradict each other (Lin & Hauptmann, SIGIR 2005) and, for an observed difference, that a second
-one reverses it. Experiment: the rate at which disjoint sets of these topics do so, by the size of
-the difference (Voorhees & Buckley, SIGIR 2002, doi:10.1145/564376.564432), and where its curve
-leads.
+Theory gives the probability that two experiments contradict each other (Lin & Hauptmann, SIGIR
+2005) and, for an observed difference, that a second experiment reverses it. Experiments give the
+rate at which disjoint sets of these topics do so, by the size of the difference (Voorhees &
+Buckley, SIGIR 2002, doi:10.1145/564376.564432), with a curve through these rates.
 
-All figures stay those of topics, clustered and weighted as these are: a variance per topic is that
-which, without clusters, would give the variance of the mean. So are numbers of topics.
+Other topics are assumed to be clustered and weighted like these: a variance per topic is the one
+that would give the variance of the mean without clusters, and numbers of topics follow from it.
 """
 
 from __future__ import annotations
@@ -71,13 +70,13 @@ from steadyrank.studies.topics.result import CONFIDENCE, TopicsResult
 from steadyrank.words import by_number
 
 MOST_FLIPPED = 500_000
-"""Pairs of runs up to which the limit of max-t is worth the wait; Bonferroni's for more."""
+"""Most pairs of runs for which levels are those of max-t; with more, Bonferroni's."""
 
 PAIR_BYTES = 600
-"""Of memory for a pair of runs."""
+"""Memory for a pair of runs, in bytes."""
 
 MOST_SIZES = 100
-"""Of topic sets, unless sizes are given."""
+"""Most default sizes of topic sets."""
 
 
 @data_first
@@ -102,38 +101,37 @@ def topics(
     progress: Progress | None = None,
     rng: Rng = 0,
 ) -> TopicsResult:
-    """Say how often other topics would put two runs the other way round.
+    """Estimate how often other topics would reverse the order of two runs.
 
-    For every pair of runs: the error rate of its difference, with the variance of paired scores and
-    with that of independent ones, its closed approximation, and the predictive rate, which is what
-    may be said of an observed difference: with as many topics, and with any number (it does not
-    go to 0, since the first experiment stays what it was). And the topics with which a paired t
-    test shows the difference, with a 95 % interval (`steadyrank.stats.planning.needed_topics`).
+    For every pair of runs: the error rate of its difference, with the variance of paired and of
+    independent scores, its closed approximation, and the predictive rate. The latter holds for an
+    observed difference, with as many topics or with any number (it does not tend to 0, since the
+    first experiment keeps its error). Further, the topics with which a paired t test shows the
+    difference, with a 95% interval (`steadyrank.stats.planning.needed_topics`).
 
-    For levels of the difference: the variance, the same rates at each of `sizes`, and the
-    empirical rate over random splits. One split serves all sizes: the first n topics of a random
-    order against the last n, for n up to half the topics that every run has (larger sizes get
-    theory only).
+    For levels of the difference: the variance, these rates at each of `sizes`, and the empirical
+    rate over random splits. A split compares the first n topics of a random order with the last n,
+    for all n up to half the topics that every run has; larger sizes have theory only.
 
     Parameters
     ----------
     scores, qrels : Scores, or runs and judgments
-        Runs and judgments as `evaluate` takes them.
+        Runs and judgments as in `evaluate`.
     measure : str, optional
-        Needed where the scores have several; of runs AP, or nDCG@10 if graded.
+        Required if the scores have several measures; for runs AP, or nDCG@10 if graded.
     sizes : sequence of int, optional
-        Of topic sets; 5, 10, … unless given.
+        Sizes of topic sets; 5, 10, … unless given.
     n_trials : int
-        Random splits.
+        Number of random splits.
     target : float
         Pairs with a predictive rate above it are counted.
     alpha, beta : float
-        The t test has power 1 - beta at the level that a single comparison has in the family that
-        decides: by default that of `compare`, max-t over all pairs of runs or Holm's correction.
+        The t test has power 1 - beta at the level of a single comparison: by default that of
+        `compare`, max-t over all pairs of runs or Holm's correction.
     comparisons : int, optional
-        Take alpha over this many as that level instead.
+        Use alpha divided by this number as the level instead.
     decided : CompareResult, optional
-        What `compare` found: its level, and the pairs that no number of topics has to show.
+        A result of `compare` with the level and the pairs that are significant already.
     baseline : str, optional
         Pair every run with this one only.
     topic_info, cluster_from : optional
@@ -142,32 +140,32 @@ def topics(
         A pair counts in the level of its difference in the "first" set; with "both" a second time
         with the sets exchanged.
     level_width : float
-        Of the 21 levels of the difference, the last of which has no upper end.
+        Width of the 21 levels of the difference; the last one has no upper end.
     jobs : int, optional
-        Threads.
+        Number of threads.
     progress : callable, optional
-        Is given (finished, total) blocks of splits.
+        Called with (finished, total) blocks of splits.
     rng : int, Generator or None
-        Seed; the same numbers for any `jobs`.
+        Seed; results do not depend on `jobs`.
 
     Returns
     -------
     TopicsResult
-        Per pair the rates and the topics needed (`rows()`, `to_frame()`), per level of the
-        difference its curves (`levels`); `sentence(a, b)` says it in words.
+        For each pair the rates and the topics needed (`rows()`, `to_frame()`), for each level of
+        the difference its curves (`levels`); `sentence(a, b)` says it in words.
 
     Notes
     -----
-    Missing scores are left out pair by pair. Says nothing about other documents, judgments or
-    random instances of the runs.
+    Missing scores are left out pair by pair. The result does not apply to other documents,
+    judgments or random instances of the runs.
 
-    Where topics are clustered or weighted, other topics are taken to be so, too: variances are
-    cluster-robust, splits keep clusters whole, numbers of topics are those of so many clusters of
-    the present mean size, and topics that some run lacks are left out of everything.
+    Other topics are assumed to be clustered and weighted like these: variances are cluster-robust,
+    splits keep clusters whole, numbers of topics are those of clusters of the present mean size,
+    and topics that some run lacks are left out.
 
     With an observed difference d on n topics and the variance v of per-topic differences, the
-    predictive rate is Phi(-|d| / sqrt(2 v / n)), and Phi(-|d| / sqrt(v / n)) however many topics
-    the second experiment has.
+    predictive rate is Phi(-|d| / sqrt(2 v / n)), and Phi(-|d| / sqrt(v / n)) for any number of
+    topics of the second experiment.
 
     References
     ----------
@@ -280,7 +278,7 @@ def _decisions(
     comparisons: int | None,
     **draws: Unpack[Draws],
 ) -> tuple[float, np.ndarray]:
-    """The level of a single comparison, and which pairs are significant: as `compare` decides."""
+    """Return the level of a single comparison and the significant pairs, as `compare` does."""
     if decided is not None and decided.comparison_alpha > 0.0:
         names = np.array(decided.runs, object)[decided.pairs[decided.significant]]
         shown = {frozenset(pair) for pair in names.tolist()}
@@ -299,9 +297,9 @@ def _decisions(
 
 
 def default_sizes(n_topics: int) -> tuple[int, ...]:
-    """5, 10, … up to half the topics; of fewer than 50, in steps that still make five sizes.
+    """Return 5, 10, … up to half the topics, in smaller steps for fewer than 50 topics.
 
-    Of more than 1,000 topics, in larger steps of 5, 10, … that make a hundred sizes at most.
+    For more than 1,000 topics, steps are larger, so that there are at most a hundred sizes.
 
     >>> default_sizes(50), default_sizes(20), default_sizes(6)
     ((5, 10, 15, 20, 25), (2, 4, 6, 8, 10), (1, 2, 3))
@@ -314,14 +312,14 @@ def default_sizes(n_topics: int) -> tuple[int, ...]:
 
 
 def _check(scores: Scores, measure: Any, n_trials: Any, baseline: str | None, binning: Any) -> str:
-    """Validate what comes without numbers; return the measure's name."""
+    """Check the arguments and return the measure's name."""
     check_count("n_trials", n_trials)
     check_choice("binning", binning, get_args(Binning))
     if len(scores.runs) < 2:
         raise InputError("topics compares runs: at least two are required")
     check_pairs(len(scores.runs), PAIR_BYTES)
     if len(scores.topics) < 2:
-        raise InputError("a single topic has no spread: give scores on at least two")
+        raise InputError("a single topic has no variance: give scores on at least two")
     if baseline is not None:
         position(baseline, scores.runs, "run")
     return measure_of(scores, measure)
@@ -356,29 +354,29 @@ def _warn_of_dropped(n_topics: int, n_complete: int) -> None:
 def _warn_of_counts(measure: str, width: float) -> None:
     if counts_documents(measure) and width == WIDTH:
         warn(
-            f"{measure} counts documents: the levels of the difference are bins of 0.01 up to "
-            f"0.20, made for scores up to 1: set {arg('level_width')}, to 1 for instance"
+            f"{measure} counts documents: levels of the difference are 0.01 wide, which is meant "
+            f"for scores up to 1: set {arg('level_width')}, such as 1"
         )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class DrawnTopics:
-    """The scores that the study works on, and how their topics were drawn."""
+    """The scores that the study uses, and their clusters."""
 
     matrix: np.ndarray
-    """[run, topic]; of weighted topics, values whose plain means are the weighted ones."""
+    """[run, topic]; for weighted topics, values whose plain means are the weighted means."""
     design: TopicDesign
     drawn: np.ndarray
-    """[run, cluster]: values whose means are the runs', one per cluster; else the matrix."""
+    """[run, cluster]: one value per cluster with the means of the runs; else the matrix."""
 
     @property
     def n_clusters(self) -> int | None:
-        """None where topics are not clustered."""
+        """Number of clusters; None if topics are not clustered."""
         return self.design.n_clusters
 
     @property
     def largest_size(self) -> int:
-        """Topics of which two disjoint sets have no cluster in common, however it is cut."""
+        """Largest size of two disjoint sets of topics without a common cluster in any order."""
         n_topics = int(self.matrix.shape[1])
         if self.design.clusters is None:
             return n_topics // 2
@@ -387,7 +385,7 @@ class DrawnTopics:
 
 
 def drawn_topics(scores: Scores, measure: str) -> DrawnTopics:
-    """The scores of a measure; where topics are clustered or weighted, of those all runs have."""
+    """Return the scores of a measure; clustered or weighted topics must be complete."""
     matrix = scores.matrix(measure)
     design = TopicDesign(clusters=cluster_codes(scores), weights=topic_weights(scores))
     if design.is_plain:
@@ -401,18 +399,18 @@ def drawn_topics(scores: Scores, measure: str) -> DrawnTopics:
     drawn = linearised(cluster_sums(matrix, design))
     if design.weights is not None:
         matrix = linearised(cluster_sums(matrix, TopicDesign(weights=design.weights)))
-    # From here on weights are in the values.
+    # The values now include the weights.
     return DrawnTopics(matrix=matrix, design=TopicDesign(clusters=design.clusters), drawn=drawn)
 
 
 def clustered_variances(
     moments: PairVariances, topics: DrawnTopics, pairs: np.ndarray
 ) -> PairVariances:
-    """Variances per topic that give the cluster-robust variances of means."""
+    """Return variances per topic that give the cluster-robust variances of means."""
     if topics.design.clusters is None:
         return moments
     n_runs, n_topics = topics.matrix.shape
-    # Each run against a row of zeros has the variance of its own mean.
+    # The difference of a run and a row of zeros has the variance of the run's mean.
     with_zero = np.vstack([topics.matrix, np.zeros(n_topics)])
     alone = np.stack([np.arange(n_runs), np.full(n_runs, n_runs)], axis=1)
     own = _per_topic(with_zero, alone, topics.design)
@@ -433,14 +431,14 @@ def clustered_variances(
 
 def _per_topic(matrix: np.ndarray, pairs: np.ndarray, design: TopicDesign) -> np.ndarray:
     errors = paired_t(matrix, pairs, design).standard_error
-    assert errors is not None  # a t test has them
+    assert errors is not None
     return np.asarray(matrix.shape[1] * np.square(errors))
 
 
 def clustered_needed(
     moments: PairVariances, topics: DrawnTopics, *, alpha: float, beta: float, confidence: float
 ) -> NeededTopics:
-    """Topics for a test of clusters: so many clusters, of the mean size that they have here."""
+    """Return the topics for a test, or the topics of enough clusters of the present mean size."""
     sizes = np.where(moments.n > 0, moments.n, np.nan)
     levels: dict[str, Any] = {"alpha": alpha, "beta": beta, "confidence": confidence}
     levels |= {"variance_df": moments.df, "corrected": True}

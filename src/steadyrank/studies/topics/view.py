@@ -1,4 +1,4 @@
-"""How `topics` is shown: what it says, its tables and figures, for every output."""
+"""Sentences, tables and the section of `topics`."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from steadyrank.studies.two_runs import forecast_texts, values_at
 from steadyrank.words import MISSING, counted, percent, roughly, swap_words
 
 MOST_PAIRS = 45
-"""Pairs that a table lists."""
+"""Most pairs that a table lists."""
 
 
 def findings(result: TopicsResult) -> list[Finding]:
-    """The two best runs, or the best and the baseline; then how many pairs are unsettled."""
+    """Return findings about the two best runs, or the best and the baseline, then all pairs."""
     said = result.of_pair()
     known = result.expected_reversal[~np.isnan(result.expected_reversal)]
     if len(known) > 1:
@@ -49,7 +49,7 @@ def findings(result: TopicsResult) -> list[Finding]:
 
 
 def needed_caption(result: TopicsResult) -> str:
-    """What the numbers of topics are for."""
+    """Return the test for which the numbers of topics are computed."""
     return f"Topics needed: for {result.test_words()}, with {CERTAIN}."
 
 
@@ -57,7 +57,7 @@ CERTAIN = f"{ASSURED}, if the difference is as observed"
 
 
 def needed_cell(row: Mapping[str, Any]) -> Cell:
-    """The topics that a pair requires."""
+    """Return the cell with the topics that a pair requires."""
     if "topics_assured" not in row:
         return Cell(MISSING)
     return Cell(needed_figure(row), 0 if row["significant"] else row["topics_assured"])
@@ -84,8 +84,8 @@ REVERSED = Col(
     "expected_reversal",
     "reversed",
     _forecast,
-    about="about how probably a replication on as many other topics reverses the order, as far "
-    "as all pairs of the table tell; of the first two runs a little more often",
+    about="approximate probability that a replication on as many other topics reverses the order, "
+    "calibrated on all pairs of the table; a little higher for the first two runs",
 )
 NEEDED = Col("topics_needed", "topics needed", needed_cell)
 ERROR_RATE = Col(
@@ -102,7 +102,7 @@ THEORY = (
         "error_rate_independent",
         "independent",
         _rate("error_rate_independent"),
-        about="the error rate as if each run had topics of its own",
+        about="the error rate if each run had different topics",
     ),
     Col("approximation", "approximate", _rate("approximation"), about="the error rate by eq. 13"),
     NEEDED,
@@ -110,7 +110,7 @@ THEORY = (
 
 
 def _neighbour_rows(result: TopicsResult) -> list[dict[str, Any]]:
-    """Runs by mean, each with what other topics may do to its lead over the next."""
+    """Return runs by mean, each with its lead over the next."""
     rows = [{"run": result.runs[run], "mean": float(result.mean[run])} for run in result.order]
     for row, (run, following) in zip(rows, itertools.pairwise(result.order), strict=False):
         (pair,) = result.told([result.pair(run, following)])
@@ -174,14 +174,14 @@ PAIRS = TableSpec(
 
 
 def last_split(result: TopicsResult) -> int:
-    """The place of the largest size that has splits; of the largest where none has."""
+    """Return the place of the largest size that has splits, or of the largest size."""
     places = range(len(result.sizes))
     measured = [s for s in places if any(level.count[s] for level in result.levels)]
     return measured[-1] if measured else places[-1]
 
 
 def _largest_splits(result: TopicsResult, rows: Sequence[Row]) -> list[Row]:
-    """Levels with a pair or a reversal, at the largest size that has splits."""
+    """Return levels with a pair or a reversal, at the largest size that has splits."""
     last = last_split(result)
     return [
         {**row, **_of_level(level)}
@@ -204,7 +204,7 @@ def _of_level(level: TopicLevel) -> dict[str, Any]:
 
 
 def _empirical(row: Row) -> Cell:
-    """With its Monte Carlo error."""
+    """Return the cell of an empirical rate with its Monte Carlo error."""
     rate, error = row["empirical"], row["empirical_error"]
     shown = _share(rate)
     if math.isnan(rate) or math.isnan(error) or error == 0.0:
@@ -233,7 +233,7 @@ def _level_columns(result: TopicsResult) -> tuple[Col, ...]:
             "independent",
             ".2f",
             "known",
-            "as if each run had topics of its own",
+            "if each run had different topics",
         ),
         Col("error_rate", f"error rate at {size}", _rate("error_rate"), "known"),
         Col("predictive", f"reversed at {size}", _rate("predictive"), "known"),
@@ -249,7 +249,7 @@ def _level_columns(result: TopicsResult) -> tuple[Col, ...]:
 
 
 def _settle_rows(result: TopicsResult) -> list[dict[str, Any]]:
-    """The best run with every run from which it does not differ significantly, best first."""
+    """Return the runs from which the best run does not differ significantly, best first."""
     leader = result.runs.index(result.leaders[0])
     others = [run for run in result.order if run != leader]
     rows = result.told([result.pair(leader, run) for run in others])
@@ -263,7 +263,7 @@ def _settle_rows(result: TopicsResult) -> list[dict[str, Any]]:
 SETTLE = TableSpec(
     id="settle",
     rows=_settle_rows,
-    # Fewer pairs are all listed above.
+    # Up to MOST_PAIRS pairs are all listed above.
     when=lambda result: result.baseline is None and len(result.pairs) > MOST_PAIRS,
     columns=(Col("rival", form="name"), Col("lead"), REVERSED, NEEDED),
     caption=lambda result: (
@@ -286,7 +286,7 @@ LEVELS = TableSpec(
 
 
 def fields(result: TopicsResult) -> dict[str, Any]:
-    """The promised keys, and what else there is."""
+    """Return the keys of the JSON output."""
     return {
         "n_topics": result.n_topics,
         "pairs": result.told(),
@@ -318,11 +318,11 @@ VIEW = View(
         title="Other topics",
         question="Would other topics change the table?",
         means=(
-            "About how probably a replication, on as many other topics from the same population, "
-            "reverses the order of two runs. It is calibrated on all pairs of the table; the best "
-            "of many runs are partly the luckiest, and swap a little more often than it says."
+            "The approximate probability that a replication, on as many other topics from the same "
+            "population, reverses the order of two runs. It is calibrated on all pairs of the "
+            "table; the best of many runs are partly the luckiest, and swap a little more often."
         ),
-        means_not="This section says nothing about other documents or judgments.",
+        means_not="This section does not apply to other documents or judgments.",
     ),
     findings=findings,
     tables=(NEIGHBOURS, BASELINE, PAIRS, SETTLE, LEVELS),
@@ -350,12 +350,11 @@ def _run(job: Job) -> TopicsResult:
 
 
 def _front(result: TopicsResult, findings: Findings) -> Front:
-    """The share of pairs that other topics reverse, and the topics that separate the first two."""
     share = share_of(result.expected_reversal, result.variances.difference)
     turned = swap_words(share, len(result.runs), said=roughly)
     text = f"On {result.n_topics:,} other topics {turned}."
-    # Of systems with several runs, the first two runs are not what the page compares, and with
-    # several judges topics alone may separate nothing.
+    # If systems have several runs, the page does not compare the first two runs; with several
+    # judges, topics alone may not separate them.
     material = findings.material
     is_more = has_instances(material.scores) or material.n_levels("judge") > 1
     tiles = [] if is_more else _needed_tile(result, findings.material.settings.baseline)
@@ -363,7 +362,7 @@ def _front(result: TopicsResult, findings: Findings) -> Front:
 
 
 def _needed_tile(result: TopicsResult, baseline: str | None) -> list[Tile]:
-    """For the first two; with a baseline, for the best run and it, as all else on the page."""
+    """Return the tile of the first two runs, or of the best run and the baseline."""
     first, second = result.leaders
     second = second if baseline in (None, first, second) else str(baseline)
     (row,) = result.told([result.pair(*map(result.runs.index, (first, second)))])
