@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import steadyrank as sr
+from steadyrank.studies.compare import wording
 from steadyrank.studies.compare.findings import lead
-from steadyrank.studies.compare.wording import tested_words
 
 
 def scores_of(*means, noise=0.05, n_topics=30, seed=0):
@@ -102,7 +102,7 @@ def test_sentences_name_the_test_that_was_asked_for(
     (tests,) = [one for one in result.findings if one.id == "compare.tests"]
     assert words in tests.text
     assert tests.values["test"] == test
-    assert tested_words(result.results["compare"][0]) in result.page.pairs.sentence
+    assert wording.tested_words(result.results["compare"][0]) in result.page.pairs.sentence
 
 
 def test_without_correction_topics_are_for_one_comparison(tmp_path, drawn_nowhere):

@@ -145,7 +145,7 @@ def test_files_are_whole_or_not_at_all(result, tmp_path):
         save_figure(figure, target)
     assert target.read_text() == "before"
     assert [path.name for path in tmp_path.iterdir()] == ["figure.svg"]
-    with pytest.raises(sr.InputError, match="ends in .svg, .png or .pdf"):
+    with pytest.raises(sr.InputError, match="must end in .svg, .png or .pdf"):
         save_figure(figure, tmp_path / "figure.gif")
 
 

@@ -24,20 +24,20 @@ from steadyrank.stats.instances.systems import Groups, systems_of
 from steadyrank.stats.run_means import adjusted_means, best_first
 
 MOST_COMPARED = 300
-"""Runs that are compared pair by pair; of more, the best."""
+"""Largest number of runs compared pair by pair; of more runs the best are compared."""
 
 NO_RUNS = "requires the runs and the judgments; a table of scores was given"
 
 Told = Callable[[str, int, int], None]
-"""Called with what is being done, how much of it is finished, and of how much."""
+"""Called with a description of the work, how much of it is finished, and how much there is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What was asked for, but for data, budget and places."""
+    """The settings of a report, without data, budget and paths."""
 
     test: str = "t"
-    """Of pairs of runs, by the names that `compare` knows."""
+    """Test of `compare`."""
     correction: str | None = None
     baseline: str | None = None
     alpha: float = 0.05
@@ -49,7 +49,7 @@ class Settings:
     topic_info: PathLike | None = None
     cluster_from: str | None = None
     drawn: str = "datasets"
-    """What is resampled of a leaderboard, by the names that `datasets` knows."""
+    """What `datasets` resamples of a leaderboard."""
     aggregate: str = "mean"
     by: str | None = None
     """The column of the topics' information that cuts them into segments."""
@@ -130,12 +130,12 @@ class Material:
     graded: Scores | None = None
     """The scores with their judges, answers and draws, of which `scores` are the means."""
     read_as: str = ""
-    """What files of a tool were read as, in a line."""
+    """How files of a tool were read, in a line."""
     own_names: Mapping[str, str] = field(default_factory=dict)
-    """Of runs whose names somebody chose, those in the files."""
+    """Names in the files of runs that were renamed."""
     files: tuple[SourceFile, ...] = ()
     warnings: tuple[str, ...] = field(default=())
-    """What was odd about the data, in sentences."""
+    """Warnings about the data, in sentences."""
 
     @property
     def unit(self) -> str:
@@ -151,13 +151,13 @@ class Material:
 
     @property
     def order(self) -> list[int]:
-        """Places of the runs, best mean first."""
+        """Positions of the runs, best mean first."""
         means = adjusted_means(self.scores.select(measures=self.measure).oriented().matrix())
         return [int(run) for run in best_first(means)]
 
     @property
     def compared(self) -> Scores:
-        """The scores of the runs that are compared pair by pair, in their own order."""
+        """The scores of the runs that are compared pair by pair, in the order of the scores."""
         if len(self.scores.runs) <= MOST_COMPARED:
             return self.scores
         chosen = set(self.order[:MOST_COMPARED])
@@ -168,13 +168,13 @@ class Material:
 
     @property
     def more_than_topics(self) -> str:
-        """Why a study that counts topics alone would say too much; nothing without facets."""
+        """Why a study of topics alone would be overconfident; "" without facets."""
         graded = "judges or answers add error that topics do not reduce: see stability --facets"
         return "" if self.graded is None else graded
 
     @property
     def compared_graded(self) -> Scores:
-        """The same with judges and answers, where there are some."""
+        """The scores of the runs that are compared, with judges and answers if there are any."""
         if self.graded is None:
             return self.compared
         chosen, graded = set(self.compared.runs), self.graded
@@ -184,13 +184,13 @@ class Material:
         return graded.with_topic_info(**self.scores.topic_info)
 
     def n_levels(self, facet: str) -> int:
-        """How many judges, answers or draws there are; 1 where scores have no such facet."""
+        """Return the number of judges, answers or draws; 1 where scores have no such facet."""
         held = () if self.graded is None else self.graded.run_info.get(facet, ())
         return max(1, len(set(held)))
 
     @property
     def compared_runs(self) -> Runs:
-        """The same runs themselves; refused where only scores were given."""
+        """The runs that are compared; raises an error where only scores were given."""
         if self.runs is None:
             raise InputError(NO_RUNS)
         names = set(self.compared.runs)

@@ -1,8 +1,8 @@
 """A study's part of a report: its words, the data it needs, its samples, how it is run and shown.
 
 Each study describes its part once, as `PART` in `view.py` of its folder, and knows no other study.
-What it has for the first screen (`Front`) and for the panel of two runs it offers; the report puts
-the offers of all studies together and names none of them.
+It may add to the first screen (`Front`) and to the panel of two runs; the report combines the parts
+of all studies and names none of them.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ if TYPE_CHECKING:  # a command that shows one study waits for none of these
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Samples:
-    """What a study draws, and how many of them."""
+    """The samples that a study draws."""
 
     noun: str
-    """Such as collections or trials."""
+    """What is drawn, such as collections or trials."""
     fast: int
-    """Where there is little time, or much data."""
+    """Number of samples with little time, or much data."""
     full: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Job:
-    """What a study of a report works on, and with how many samples."""
+    """The data and the number of samples of a study in a report."""
 
     material: Material
     machine: Machine
@@ -46,12 +46,12 @@ class Job:
 
     @property
     def common(self) -> dict[str, Any]:
-        """What most studies take."""
+        """Return the options that most studies take."""
         return {"jobs": self.machine.jobs, "rng": self.material.settings.seed}
 
     @property
     def n_comparisons(self) -> int:
-        """Those that the tests correct for."""
+        """Number of comparisons in the family."""
         settings, n_runs = self.material.settings, len(self.material.compared.runs)
         if settings.correction == "none":
             return 1
@@ -60,18 +60,18 @@ class Job:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Findings:
-    """What the studies of a report found, by the names of the studies."""
+    """The results of the studies of a report, by the names of the studies."""
 
     material: Material
     results: Mapping[str, Any]
     why_not: Mapping[str, str]
-    """Studies that are left out, and why."""
+    """Why studies are left out, by name."""
     warnings: Mapping[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Drawing:
-    """A figure of a section: a result, drawn as `plot` draws it."""
+    """A figure of a section: a result and its kind of plot."""
 
     id: str
     caption: str
@@ -82,48 +82,47 @@ class Drawing:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Body:
-    """What a section says and shows of the data at hand."""
+    """The content of a section."""
 
     answer: tuple[Finding, ...] = ()
-    """What the first screen has said is left out of the section."""
+    """The section omits findings that the first screen has."""
     figures: tuple[Drawing, ...] = ()
     tables: tuple[Table, ...] = ()
     notes: tuple[str, ...] = ()
-    """Sentences that say more about what the answer means."""
+    """Sentences about the meaning of the answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Front:
-    """What a study has for the first screen of a page.
+    """What a study adds to the first screen of a page.
 
-    Of several verdicts the last study's counts, with its line and its board: who runs later knows
-    more about what a row is.
+    The page shows the verdict, line and board of the study that runs last.
     """
 
     verdict: Finding | None = None
-    """At most 80 characters besides names."""
+    """At most 80 characters in addition to names."""
     line: Finding | None = None
     """The lead, its interval, and whether it is significant."""
     board: Board | None = None
     cautions: tuple[Finding, ...] = ()
-    """What must be known before anything is believed."""
+    """What a reader must know about the data first."""
     swap: Finding | None = None
-    """Its value `share`: the pairs of runs to expect in another order in one fresh draw of what
-    the study varies, everything else staying as it is."""
+    """Its value `share` is the expected share of pairs of runs that a new sample of what the study
+    varies would reverse, other things being equal."""
     more_swaps: tuple[tuple[str, Finding], ...] = ()
-    """The same of other things that it varies, each with its name."""
+    """Names and shares of other things that the study varies."""
     assumption: Assumption | None = None
-    """What another assumption would change about the verdict, at most."""
+    """The assumption that would change the verdict most."""
     tiles: tuple[Tile, ...] = ()
 
     @property
     def swaps(self) -> list[Finding]:
-        """All of them."""
+        """Return `swap` and `more_swaps` without their names."""
         return [one for one in (self.swap, *(own for _, own in self.more_swaps)) if one is not None]
 
     @property
     def ids(self) -> set[str]:
-        """Of all that it says."""
+        """Return the ids of all findings and tiles."""
         said = (self.verdict, self.line, *self.swaps, *self.cautions, *self.tiles)
         return {one.id for one in said if one is not None}
 
@@ -154,12 +153,11 @@ def part_of(
     tables: Sequence[str] = (),
     **more: Any,
 ) -> Part:
-    """The part of a study that is shown by its view; `more` are fields of `Part`.
+    """Return the part of a study that its view shows; `more` are fields of `Part`.
 
-    `subject_of` makes the view's subject of what `run` returns; `notes` say what depends on all
-    data of the report; `said` leaves out what another study says; `beside` are findings that follow
-    from the rest of the page, and stand after the first. `tables` are the ids of those that its
-    section shows, all unless given.
+    `subject_of` makes the view's subject of what `run` returns; `notes` are sentences that depend
+    on all data of the report; `said` leaves out what another study says; `beside` are further
+    findings, placed after the first. `tables` are the ids of the section's tables, by default all.
     """
 
     def body(result: Any, findings: Findings) -> Body:
@@ -189,28 +187,28 @@ class Part:
     means: str
     means_not: str
     body: Callable[[Any, Findings], Body]
-    """What its section shows of its result; the findings hold what stands beside it."""
+    """Makes the content of its section from its result and the findings of all studies."""
     run: Callable[[Job], Any]
     why_not: Callable[[Material], str] = lambda material: ""
-    """What the data lack for it, in words; nothing where they suffice."""
+    """Says what the data lack for it; returns "" where they suffice."""
     samples: Samples | None = None
-    """None where it draws none."""
+    """None where it draws no samples."""
     works_on: str = "topics"
-    """What the scores that it takes are by: topics of one collection, or "datasets"."""
+    """Whether its scores are by "topics" of one collection, or by "datasets"."""
     is_read: bool = False
     """Whether reading the data makes its result."""
     is_required: bool = False
-    """Whether there is no page without it: its errors are the report's."""
+    """Whether its errors end the report."""
     is_open: bool = False
-    """Whether its section is unfolded at first."""
+    """Whether its section is open at first."""
     front: Callable[[Any, Findings], Front] = lambda result, findings: Front()
     varies: str = ""
-    """What it varies, as the first screen names it, such as "Other topics"."""
+    """What it varies, as on the first screen, such as "Other topics"."""
     examine: Callable[[Material], str] = lambda material: ""
-    """Where it did not run, what would make it: an option, in a few words."""
+    """Names the option that would let it run, where it did not."""
     decides: Callable[[Any], Decided] | None = None
-    """The decisions about pairs that later studies plan for."""
+    """Returns the decisions about pairs that later studies plan for."""
     two_runs: Callable[[Any, Findings], PairPanel] | None = None
-    """Opens the panel of two runs."""
+    """Makes the panel of two runs."""
     of_two: Callable[[PairPanel, Any, Findings], None] = lambda panel, result, findings: None
-    """Adds to the panel what the study knows of every two runs."""
+    """Adds the study's figures about any two runs to the panel."""

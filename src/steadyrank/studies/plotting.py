@@ -1,8 +1,8 @@
 """Results as figures: `plot(result)` draws what a paper would print.
 
-Figures are matplotlib's own objects, made without pyplot, so nothing is shown, kept or left
-behind. The drawings of a result are in `plots.py` of its study's folder (`registry` lists the
-studies), under the name of its class, the default kind first.
+Figures are matplotlib objects made without pyplot, so that nothing is shown or kept. The drawings
+of a result are in `plots.py` of its study's folder (`registry` lists the studies), under the name
+of its class, the default kind first.
 """
 
 from __future__ import annotations

@@ -138,7 +138,7 @@ def plots_of(package: str) -> Plots:
 
 
 def all_plots() -> Plots:
-    """Those of all studies."""
+    """Return the plots of all studies."""
     plots: dict[str, Mapping[str, Plot]] = {}
     for study in STUDIES:
         plots |= study.plots

@@ -198,7 +198,7 @@ def test_two_single_runs_are_a_paired_t_test():
     assert result.effect_size == pytest.approx(result.effect_size_paired)
     assert math.isnan(result.variance["instance"])
     assert result.inflation is None
-    assert "about these two instances alone" in said(result)["scope"].text
+    assert "of these two instances alone" in said(result)["scope"].text
     assert said(result)["scope"].text in str(result)
     assert "paired t" in result.caption()
     # With a flat mean and 1/s² the posterior of a mean is t about it.
@@ -233,7 +233,7 @@ def test_the_variance_that_averaging_leaves_out():
     assert result.standard_error**2 / averaged**2 == pytest.approx(expected, rel=1e-9)
     inflation = said(result)["inflation"]
     assert inflation.values["factor"] == pytest.approx(expected)
-    assert f"variance {expected:.2f}-fold [{low:.2f}, {high:.2f}]." in inflation.text
+    assert f"by a factor of {expected:.2f} [{low:.2f}, {high:.2f}]." in inflation.text
 
 
 def test_paper_mode_decides_by_the_paper_and_warns():
@@ -507,7 +507,9 @@ def test_a_sweep_goes_from_the_largest_down():
     scores = swept([-0.1, 0.0, -0.1, 0.0])
     sound = sr.instances(scores, b="full", sweep="rate", **QUICK)
     assert sound.smallest_non_inferior == "4"
-    assert said(sound)["sweep_alone"].text == "2 passes by itself, but a larger rate does not."
+    assert (
+        said(sound)["sweep_alone"].text == "2 passes when tested alone, but a larger rate does not."
+    )
     with pytest.warns(sr.SteadyrankWarning, match="mode paper"):
         paper = sr.instances(scores, b="full", sweep="rate", mode="paper", **QUICK)
     assert paper.smallest_non_inferior == "2"
@@ -623,7 +625,7 @@ def test_identical_systems_and_constant_differences():
     assert (flat.difference, flat.pvalue["mixed"]) == (0.25, 0.0)
     assert flat.flag == "zero_variance"
     assert flat.equivalence.non_inferior
-    assert "+0.2500 throughout" in said(flat)["difference"].text
+    assert "+0.2500 for all scores" in said(flat)["difference"].text
     equal = compared({"a": np.full((3, 10), 0.5), "b": np.full((1, 10), 0.5)}, posterior=True)
     assert (equal.flag, equal.pvalue["mixed"]) == ("no_difference", 1.0)
     assert "have the same scores" in said(equal)["difference"].text

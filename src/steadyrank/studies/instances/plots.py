@@ -1,7 +1,6 @@
-"""What `instances` found, drawn: intervals with the margin, instances' means, topics' spread.
+"""Figures of `instances`: intervals with the margin, instances' means, topics' spread.
 
-After Figures 6, 8, 12 and 13 of Jayasinghe et al. 2015 (doi:10.1016/j.ipm.2015.06.005), on any
-data.
+They are Figures 6, 8, 12 and 13 of Jayasinghe et al. 2015 (doi:10.1016/j.ipm.2015.06.005).
 """
 
 from __future__ import annotations
@@ -24,22 +23,21 @@ if TYPE_CHECKING:
     Result = InstancesResult | InstancesTable
 
 LEVEL_NAMES = 6
-"""Names of systems that stand level along an axis; more are tilted."""
+"""Largest number of names along an axis that are not tilted."""
 
 QUARTERS = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
 def comparisons_of(result: Result) -> tuple[InstancesResult, ...]:
-    """Those of a table, or the one that the result is."""
+    """Return the comparisons of a table, or the result as the only one."""
     several: tuple[InstancesResult, ...] | None = getattr(result, "comparisons", None)
     return several or (cast("InstancesResult", result),)
 
 
 def draw_margin(result: Result, ax: Axes) -> None:
-    """Each difference with its shortest posterior interval, or t interval, and 0 and -delta.
+    """Draw each difference with its shortest posterior interval, or t interval, and the margin.
 
-    Settings of a sweep stand along the horizontal axis, smallest first; other pairs below each
-    other.
+    Settings of a sweep are on the horizontal axis, smallest first; other pairs are rows.
     """
     pairs = comparisons_of(result)
     centre = np.array([pair.difference for pair in pairs])
@@ -70,16 +68,16 @@ def draw_margin(result: Result, ax: Axes) -> None:
 
 
 def _kind(pairs: tuple[InstancesResult, ...]) -> str:
-    """Of the intervals; those of several posteriors are of each comparison alone."""
-    if len(pairs) == 1:
-        return "t interval" if pairs[0].hpd is None else "posterior interval"
-    return "simultaneous t interval" if pairs[0].hpd is None else "posterior interval, one by one"
+    """Return the kind of the intervals; posterior intervals are not simultaneous."""
+    if pairs[0].hpd is not None:
+        return "posterior interval" if len(pairs) == 1 else "posterior interval, one by one"
+    return "t interval" if len(pairs) == 1 else "simultaneous t interval"
 
 
 def draw_means(result: Result, ax: Axes) -> None:
-    """Means of the instances of each system or setting as boxes and points; single runs as lines.
+    """Draw the means of each system's or setting's instances as boxes and points.
 
-    The spread of a box is what a comparison of one instance would leave to chance.
+    Single runs are lines. A box shows how much the choice of one instance changes a comparison.
     """
     systems = _systems(result)
     varied = [system for system in systems.values() if len(system.runs) > 1]
@@ -93,7 +91,7 @@ def draw_means(result: Result, ax: Axes) -> None:
     looks |= {part: {"color": style.QUIET} for part in ("boxprops", "whiskerprops", "capprops")}
     for place, values in enumerate(system.instance_means for system in varied):
         ax.boxplot([values], positions=[place], showfliers=False, **looks)
-        # Side by side rather than at random: the same figure each time.
+        # Not at random, so that the figure is the same each time.
         across = place + 0.3 * (np.argsort(np.argsort(values)) / max(len(values) - 1, 1) - 0.5)
         (dots,) = ax.plot(across, values, "o", color=style.COLOURS[0], markersize=2.5, alpha=0.6)
         tell(dots, texts[place])
@@ -111,7 +109,7 @@ def draw_means(result: Result, ax: Axes) -> None:
 
 
 def draw_topic_spread(result: Result, ax: Axes, *, system: str | None = None) -> None:
-    """One system's scores on each topic, topics by their median: quartiles thick, range thin."""
+    """Draw one system's scores on each topic, by median: quartiles thick, range thin."""
     systems = _systems(result)
     if system is None:
         system = max(systems, key=lambda name: len(systems[name].runs))

@@ -1,7 +1,7 @@
-"""What `instances` returns: one comparison of two systems, or a table of many.
+"""The results of `instances`: one comparison of two systems, or a table of many.
 
-Both record sizes, method, seed and levels, and give rows with the keys of the JSON output. Scores
-by instance and topic stay with a comparison, so that it can be drawn.
+Both record sizes, method, seed and levels, and have rows with the keys of the JSON output. A
+comparison keeps the scores by instance and topic for its figures.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ import numpy as np
 from steadyrank._version import __version__
 from steadyrank.notebook import Framed, shown_by
 from steadyrank.present.json import picked
-from steadyrank.stats.instances.equivalence import EquivalenceTest, Verdict, t_limits, verdict_of
+from steadyrank.stats.instances.equivalence import EquivalenceTest, Verdict, verdict_of
 from steadyrank.stats.instances.mixed_tests import Inflation
 from steadyrank.stats.instances.systems import SystemPair
-from steadyrank.stats.interval import Interval
+from steadyrank.stats.interval import Interval, t_limits
 from steadyrank.stats.mixed.posterior import Posterior
 from steadyrank.words import counted
 
@@ -28,12 +28,12 @@ MARGIN_ADJUSTED = "pvalue_equivalence_adjusted pvalue_non_inferiority_adjusted"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FamilyMember:
-    """The p-values of one comparison in a table, corrected for all of them."""
+    """The p-values of one comparison, corrected for all comparisons of its table."""
 
     size: int
-    """Comparisons in the table."""
+    """Number of comparisons in the table."""
     pvalue_adjusted: float
-    """Of the difference."""
+    """Adjusted p-value of the difference."""
     pvalue_equivalence_adjusted: float
     pvalue_non_inferiority_adjusted: float
 
@@ -41,9 +41,9 @@ class FamilyMember:
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 @shown_by("studies.instances.view:VIEW.text", listed=True)
 class InstancesResult(Framed):
-    """What `instances` found about two systems; the difference is a - b.
+    """The comparison of two systems; the difference is a - b.
 
-    In a table of several comparisons, its decision is corrected for multiple comparisons, and its
+    In a table of several comparisons, the decision is corrected for multiple comparisons, and the
     intervals are simultaneous.
 
     Examples
@@ -68,34 +68,37 @@ class InstancesResult(Framed):
     standard_error: float
     df: float
     interval: Interval
-    """Of level 1 - alpha, in a table 1 - alpha / comparisons; in paper mode by the paper's test."""
+    """Interval of level 1 - alpha, or 1 - alpha / comparisons in a table; in paper mode by the
+    paper's test."""
     effect_size: float
     """Difference over the residual standard deviation."""
     effect_size_paired: float
-    """Mean over standard deviation of the topics' differences, instances averaged."""
+    """Mean over standard deviation of the topics' differences, averaged over instances."""
     pvalue: dict[str, float]
-    """By `mixed`, `mixed_paper`, `bootstrap` and `two_way_bootstrap`; NaN where not defined."""
+    """p by `mixed`, `mixed_paper`, `bootstrap` and `two_way_bootstrap`; NaN where not defined."""
     pvalue_error: dict[str, float]
-    """Monte Carlo standard error of those that are sampled."""
+    """Monte Carlo standard errors of the sampled p-values."""
     variance: dict[str, float]
-    """Of instance, topic, system_topic and residual, by the mixed model; NaN if not identified."""
+    """Variances of instance, topic, system_topic and residual by the mixed model; NaN where not
+    identified."""
     variance_interval: dict[str, Interval]
-    """Profile likelihood, level 1 - alpha."""
+    """Profile likelihood intervals of level 1 - alpha."""
     factor_variance: dict[str, float]
-    """Of each instance factor, within the one before it."""
+    """Variance of each instance factor, within the one before it."""
     inflation: Inflation | None
     posterior: Posterior | None
     equivalence: EquivalenceTest
     flag: str
     """"" or why figures are not ordinary numbers: see `stats.pairs.result` and `two_way`."""
     df_method: str
-    """Of `df`: "satterthwaite", "kenward-roger" below five instances, or "exact" (paired t)."""
+    """Method of `df`: "satterthwaite", "kenward-roger" below five instances, or "exact" (paired
+    t)."""
     method: str
     n_samples: int
     samples_per_instance: int
     seed: int
     family: FamilyMember | None = None
-    """The comparison's place in a table; None of a pair by itself."""
+    """The comparison's adjusted p-values in a table; None for a single pair."""
 
     @property
     def a(self) -> str:
@@ -119,7 +122,7 @@ class InstancesResult(Framed):
 
     @property
     def n_instances(self) -> dict[str, int]:
-        """Instances of a and of b."""
+        """Numbers of instances of a and of b."""
         return {"a": len(self.pair.a.runs), "b": len(self.pair.b.runs)}
 
     @property
@@ -129,7 +132,7 @@ class InstancesResult(Framed):
 
     @property
     def headline_pvalue(self) -> float:
-        """The p-value that decides: of the mixed model, or in paper mode of the paper's."""
+        """The p-value that decides, by the mixed model or in paper mode by the paper's test."""
         paper = self.pvalue["mixed_paper"]
         return paper if self.mode == "paper" and not np.isnan(paper) else self.pvalue["mixed"]
 
@@ -145,9 +148,9 @@ class InstancesResult(Framed):
 
     @property
     def beyond_margin(self) -> int:
-        """1 where a is shown to be better by the margin or more, -1 worse by more, else 0.
+        """1 if a is shown to be better by the margin or more, -1 if worse by more, else 0.
 
-        By an interval of level 1 - 2 alpha, in a table 1 - 2 alpha / comparisons.
+        The interval has level 1 - 2 alpha, or 1 - 2 alpha / comparisons in a table.
         """
         size = 1 if self.family is None else self.family.size
         level = 1.0 - 2.0 * self.alpha / size
@@ -156,7 +159,7 @@ class InstancesResult(Framed):
 
     @property
     def variance_share(self) -> dict[str, float]:
-        """Shares of what makes differences vary: all components but the topics' own."""
+        """Shares of the variance of differences, from which topics' difficulty cancels."""
         parts = {k: v for k, v in self.variance.items() if k != "topic" and not np.isnan(v)}
         total = sum(parts.values())
         return {k: v / total for k, v in parts.items()} if total > 0.0 else {}
@@ -168,11 +171,11 @@ class InstancesResult(Framed):
 
     @property
     def hpd_verdict(self) -> Verdict | None:
-        """What the shortest interval says about the margin."""
+        """Verdict of the shortest interval on the margin."""
         return None if self.hpd is None else verdict_of(self.hpd, self.equivalence.delta)
 
     def caption(self) -> str:
-        """What a table of this result must say: sizes, method, levels, seed, version."""
+        """Return the caption of a table: sizes, method, alpha, seed, version."""
         sizes = f"{self.n_instances['a']} and {self.n_instances['b']} instances"
         dropped = f" ({self.pair.n_dropped} dropped)" if self.pair.n_dropped else ""
         missing = f", {self.pair.n_missing} cells missing" if self.pair.n_missing else ""
@@ -183,7 +186,7 @@ class InstancesResult(Framed):
         )
 
     def row(self) -> dict[str, Any]:
-        """The keys of the JSON output, and what else there is."""
+        """Return the fields of the JSON output."""
         posterior = self.posterior
         return {
             **picked(
@@ -236,7 +239,7 @@ class InstancesResult(Framed):
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 @shown_by("studies.instances.view:VIEW.text", listed=True)
 class InstancesTable(Framed):
-    """What `instances` found about several pairs of systems, or the settings of a sweep.
+    """The comparisons of several pairs of systems, or of the settings of a sweep.
 
     Examples
     --------
@@ -258,30 +261,30 @@ class InstancesTable(Framed):
     settings: tuple[str, ...] | None
     """One for each comparison, smallest first."""
     comparisons: tuple[InstancesResult, ...]
-    """Each decides by p-values corrected for all, and has intervals that hold for all at once."""
+    """Decided by p-values corrected for all comparisons, with simultaneous intervals."""
     alpha: float
     delta: float
     mode: Mode
     margin_correction: str
-    """Of equivalence and non-inferiority: "holm"; in a sweep "fixed sequence", from the largest
-    setting down, or in paper mode "none"."""
+    """Correction of equivalence and non-inferiority: "holm"; in a sweep "fixed sequence", from the
+    largest setting down, or in paper mode "none"."""
 
     @property
     def pvalue_adjusted(self) -> np.ndarray:
-        """Of the differences, by Holm's method over all comparisons."""
+        """Adjusted p-values of the differences, by Holm's method over all comparisons."""
         return np.array([comparison.pvalue_adjusted for comparison in self.comparisons])
 
     @property
     def significant(self) -> np.ndarray:
-        """Of each comparison, after correction."""
+        """Whether each difference is significant after correction."""
         return np.array([comparison.significant for comparison in self.comparisons])
 
     @property
     def smallest_non_inferior(self) -> str | None:
-        """Of a sweep: the smallest setting that is not worse than the baseline by delta.
+        """The smallest setting of a sweep that is not worse than the baseline by delta.
 
-        Sound: settings are tested from the largest down to the first that fails, which keeps the
-        chance of any false claim at alpha without a correction. In paper mode any setting counts.
+        Settings are tested from the largest down to the first that fails, which keeps the
+        probability of any false claim at alpha. In paper mode any setting counts.
         """
         if self.settings is None:
             return None
@@ -291,28 +294,24 @@ class InstancesTable(Framed):
         return self.settings[passing.index(True)] if True in passing else None
 
     def caption(self) -> str:
-        """What a table of this result must say: which family, correction, margin, version."""
+        """Return the caption of a table: comparisons, method, correction, margin, seed, version."""
         kind = "all pairs" if self.baseline is None else f"against {self.baseline}"
         test = f"mixed model{' of Jayasinghe et al. 2015' if self.mode == 'paper' else ''}"
+        if len(self.comparisons) > 1:
+            margin = {
+                "holm": "",
+                "fixed sequence": ", margin from the largest setting down",
+                "none": ", margin without correction",
+            }[self.margin_correction]
+            test += f", Holm{margin}; intervals: Bonferroni"
         return (
-            f"{self.measure}, {counted(len(self.comparisons), 'comparison')}, {kind}; "
-            f"{test}{self._family_words()}; alpha {self.alpha:g}; margin {self.delta:g}; "
-            f"{self.comparisons[0].n_topics} topics; seed {self.comparisons[0].seed}; steadyrank "
-            f"{__version__}."
+            f"{self.measure}, {counted(len(self.comparisons), 'comparison')}, {kind}; {test}; "
+            f"alpha {self.alpha:g}; margin {self.delta:g}; {self.comparisons[0].n_topics} topics; "
+            f"seed {self.comparisons[0].seed}; steadyrank {__version__}."
         )
 
-    def _family_words(self) -> str:
-        if len(self.comparisons) == 1:
-            return ""
-        margin = {
-            "holm": "",
-            "fixed sequence": ", margin from the largest setting down",
-            "none": ", margin of each setting by itself",
-        }[self.margin_correction]
-        return f", Holm{margin}; intervals: Bonferroni"
-
     def rows(self) -> list[dict[str, Any]]:
-        """One dictionary a comparison, with the keys that the JSON output has."""
+        """One dictionary per comparison, with the keys of the JSON output."""
         settings = self.settings or (None,) * len(self.comparisons)
         return [
             comparison.row() | {"setting": setting, "pvalue_adjusted": comparison.pvalue_adjusted}

@@ -1,21 +1,21 @@
-"""`instances`: compare systems that answer differently every time; show that they are equivalent.
+"""`instances`: compare non-deterministic systems, and show that they are equivalent.
 
-For rerankers with a seed, approximate indexes, sampled collections: a difference that holds for
-other topics *and* other instances, how much of it is due to which, whether two systems are equal
-to within a margin, and which of many settings is good enough (Jayasinghe et al. 2015,
+For rerankers with a seed, approximate indexes, sampled collections: whether a difference holds for
+other topics *and* other instances, how much each contributes to its variance, whether two systems
+differ by less than a margin, and which of many settings is good enough (Jayasinghe et al. 2015,
 doi:10.1016/j.ipm.2015.06.005).
 
-Many comparisons in one table are corrected for their number: eight systems that are all worse by
-the margin would hold a false "not worse" in every fourth table, each claim being tested by itself.
-Differences, equivalences and non-inferiorities are a family each; a sweep, whose settings have an
-order, tests the margin from the largest setting down.
+The comparisons of one table are corrected for their number: without a correction, a table of eight
+systems that are all worse by the margin has a false "not worse" in one case of four. Differences,
+equivalences and non-inferiorities are one family each; a sweep, whose settings have an order, tests
+the margin from the largest setting down.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations, permutations
 from typing import Any, Literal, get_args
@@ -27,13 +27,26 @@ from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.read.run_names import run_called
 from steadyrank.data.scores import Scores, measure_of
-from steadyrank.errors import InputError, check_choice, unknown_column, unknown_name, warn
+from steadyrank.errors import InputError, arg, check_choice, unknown_column, unknown_name, warn
 from steadyrank.measures.arguments import data_first
 from steadyrank.measures.scored import scores_of
 from steadyrank.stats.inputs import check_samples
-from steadyrank.stats.instances.equivalence import check_alpha, check_delta
+from steadyrank.stats.instances.equivalence import check_alpha, check_delta, equivalence_test
+from steadyrank.stats.instances.mixed_tests import (
+    INSTANCE,
+    SYSTEM_TOPIC,
+    Inflation,
+    bootstrap_pvalues,
+    inflation_of,
+    mixed_difference,
+    mixed_model,
+    paper_test,
+    topic_differences,
+    variance_intervals,
+)
 from steadyrank.stats.instances.systems import (
     Groups,
+    SystemPair,
     check_one_system,
     group_named,
     pair_of,
@@ -41,14 +54,44 @@ from steadyrank.stats.instances.systems import (
     systems_of,
     warn_about_structure,
 )
+from steadyrank.stats.interval import Interval, t_limits
+from steadyrank.stats.mixed.model import RESIDUAL, MixedModel
+from steadyrank.stats.mixed.posterior import Posterior, posterior
+from steadyrank.stats.mixed.two_way import Difference
 from steadyrank.stats.pairs.decisions import adjust
-from steadyrank.studies.instances.pairs import Settings, compare_pair
 from steadyrank.studies.instances.result import FamilyMember, InstancesResult, InstancesTable, Mode
 
 __all__ = ["InstancesResult", "InstancesTable", "instances"]
 
 Named = tuple[str, list[int]]
-"""A system or setting, and the places of its runs."""
+"""A system or setting, and the positions of its runs."""
+
+MarginCorrection = Literal["holm", "fixed sequence", "none"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Settings of all comparisons of one call."""
+
+    delta: float
+    alpha: float
+    mode: Mode
+    factors: tuple[str, ...]
+    posterior: bool
+    n_samples: int
+    samples_per_instance: int
+    n_draws: int
+    jobs: int | None
+    seed: int
+    comparisons: int = 1
+    """Number of comparisons in the table."""
+    margin_correction: MarginCorrection = "holm"
+    """As in `InstancesTable`."""
+
+    @property
+    def share(self) -> float:
+        """Level of each comparison's interval, by Bonferroni's correction."""
+        return self.alpha / self.comparisons
 
 
 @data_first
@@ -72,24 +115,25 @@ def instances(
     jobs: int | None = None,
     rng: Rng = 0,
 ) -> InstancesResult | InstancesTable:
-    """Compare systems, the runs of one system being its instances (`run_info["system"]`).
+    """Compare systems whose runs are instances of them (`run_info["system"]`).
 
-    A system with one run counts as deterministic. p-values: `mixed` takes topics and instances as
-    random and has Satterthwaite's degrees of freedom, or Kenward and Roger's with fewer than five
+    A system with one run counts as deterministic. Among the p-values, `mixed` has random topics and
+    instances with Satterthwaite's degrees of freedom, or Kenward and Roger's with fewer than five
     instances; `mixed_paper` and `bootstrap` (only against a single run) are the paper's, and too
-    small where instances differ and are few; `two_way_bootstrap` draws topics and instances.
+    small where instances differ and are few; `two_way_bootstrap` resamples topics and instances.
 
     Parameters
     ----------
     scores, qrels : Scores, or runs and judgments
         Runs and judgments as `evaluate` takes them.
     measure : str, optional
-        Needed where the scores have several; of runs AP, or nDCG@10 if graded.
+        Required where the scores have several; for runs AP by default, or nDCG@10 if graded.
     a, b : str, optional
-        Compare this pair; with one of them it and every other system; with neither all pairs.
+        Compare these two systems; one of them with every other system if only one is given; all
+        pairs if none is.
     sweep : str, optional
         A numeric column of `run_info`: compare the runs of each setting (of system `a`, if given)
-        with `b`, a system or a setting, the margin being tested from the largest setting down.
+        with `b`, a system or a setting, and test the margin from the largest setting down.
     delta : float
         Margin of equivalence and non-inferiority, by two one-sided t tests and by the posterior's
         shortest interval of level 1 - alpha.
@@ -103,27 +147,27 @@ def instances(
     mode : str
         "paper" tests by `mixed_paper`, and gives bootstrap p-values as count / B.
     n_samples : int
-        Resamples of the two-way bootstrap.
+        Number of resamples of the two-way bootstrap.
     samples_per_instance : int
-        Resamples of each instance, by Algorithm 2.
+        Number of resamples of each instance, by Algorithm 2.
     n_draws : int
-        Draws of the posterior.
+        Number of draws of the posterior.
     progress : callable, optional
-        Is given (finished, total) comparisons.
+        Called with (finished, total) comparisons.
     jobs, rng : optional
         Threads; a seed, a `Generator` or None.
 
     Returns
     -------
     InstancesResult or InstancesTable
-        Of two systems an `InstancesResult`: difference, interval, p-values, variances, posterior
-        and equivalence. Of several comparisons an `InstancesTable` of them.
+        For two systems an `InstancesResult`: difference, interval, p-values, variances, posterior
+        and equivalence. For several comparisons an `InstancesTable` of such results.
 
     Notes
     -----
-    Where there are several comparisons, differences, equivalences and non-inferiorities are each
-    corrected by Holm's method over all of them, and intervals hold for all at once (Bonferroni).
-    The model assumes effects that are close to normal and alike for both systems.
+    With several comparisons, differences, equivalences and non-inferiorities are each corrected by
+    Holm's method over all of them, and intervals are simultaneous (Bonferroni). The model assumes
+    effects that are close to normal, with the same variances for both systems.
 
     With d[m, n] = delta + a[m] + u[n] + e[m, n] the difference of instance m to the other system on
     topic n, the mean over M instances and N topics has variance s_a²/M + s_u²/N + s_e²/(M N).
@@ -170,7 +214,7 @@ def instances(
     used = {system: places for pair in pairs for system, places in pair}
     if not factors:
         warn_about_structure(scores, used, ignored=() if sweep is None else (sweep,))
-    # The paper takes each setting of a sweep by itself.
+    # The paper tests each setting of a sweep without a correction.
     of_sweep: MarginCorrection = "fixed sequence" if mode == "sound" else "none"
     correction: MarginCorrection = "holm" if sweep is None else of_sweep
     settings = replace(settings, comparisons=len(pairs), margin_correction=correction)
@@ -197,7 +241,7 @@ def instances(
 
 
 def _check(scores: Scores, measure: str | None, settings: Settings) -> str:
-    """Validate what does not depend on systems; return the measure's name."""
+    """Check the settings that do not depend on systems; return the measure's name."""
     check_delta(settings.delta)
     check_alpha(settings.alpha)
     check_samples(settings.n_samples)
@@ -230,7 +274,7 @@ def _pairs(systems: Groups, a: str | None, b: str | None) -> list[tuple[Named, N
 def _swept(
     scores: Scores, systems: Groups, factor: str, a: str | None, b: str | None
 ) -> tuple[list[tuple[Named, Named]], tuple[str, ...]]:
-    """Each setting of a column against the baseline, a system or one of the settings."""
+    """Return each setting of a column with the baseline, a system or one of the settings."""
     if b is None:
         raise InputError(
             f"a sweep over {factor} requires a baseline: name a system or setting as b"
@@ -253,8 +297,103 @@ def _swept(
     return [(setting, baseline) for setting in named.items()], tuple(of_value)
 
 
+def compare_pair(pair: SystemPair, measure: str, settings: Settings) -> InstancesResult:
+    """Return all figures about two systems."""
+    model = mixed_model(pair, settings.factors)
+    difference = mixed_difference(pair, model, settings.factors)
+    paper, interval = _paper(pair, model, difference, settings)
+    sampled = bootstrap_pvalues(
+        pair,
+        settings.factors,
+        n_samples=settings.n_samples,
+        samples_per_instance=settings.samples_per_instance,
+        mode=settings.mode,
+        seed=settings.seed,
+        jobs=settings.jobs,
+    )
+    estimate, error, df = difference.estimate, difference.standard_error, difference.df
+    test = equivalence_test(estimate, error, df=df, delta=settings.delta, alpha=settings.alpha)
+    margin_share = settings.share if settings.margin_correction == "holm" else settings.alpha
+    limits = t_limits(estimate, error, df, 1.0 - 2.0 * margin_share)
+    spans = variance_intervals(pair, model, level=1.0 - settings.alpha)
+    z = topic_differences(pair)
+    return InstancesResult(
+        measure=measure,
+        pair=pair,
+        mode=settings.mode,
+        alpha=settings.alpha,
+        difference=estimate,
+        standard_error=error,
+        df=df,
+        interval=interval,
+        effect_size=_ratio(estimate, math.sqrt(difference.variances[RESIDUAL])),
+        effect_size_paired=_ratio(float(z.mean()), float(z.std(ddof=1))),
+        pvalue={"mixed": difference.pvalue, "mixed_paper": paper}
+        | {name: value for name, (value, _) in sampled.items()},
+        pvalue_error={name: error for name, (_, error) in sampled.items()},
+        variance=difference.variances,
+        variance_interval=spans,
+        factor_variance=difference.factor_variances,
+        inflation=_inflation(pair, difference, spans, settings),
+        posterior=_posterior(pair, model, settings) if settings.posterior else None,
+        equivalence=replace(test, interval=limits),
+        flag=difference.flag,
+        df_method=difference.df_method,
+        method=difference.method,
+        n_samples=settings.n_samples,
+        samples_per_instance=settings.samples_per_instance,
+        seed=settings.seed,
+    )
+
+
+def _ratio(value: float, scale: float) -> float:
+    return value / scale if scale > 0.0 else math.nan
+
+
+def _paper(
+    pair: SystemPair, model: MixedModel, difference: Difference, settings: Settings
+) -> tuple[float, Interval]:
+    """Return the paper's p-value, and the interval of the test of the mode."""
+    level = 1.0 - settings.share
+    sound = t_limits(difference.estimate, difference.standard_error, difference.df, level)
+    if max(len(pair.a.runs), len(pair.b.runs)) == 1:
+        # With a single observation of each cell, eq. (9) is not identified.
+        return math.nan, sound
+    paper, pvalue = paper_test(pair, model if not settings.factors else mixed_model(pair))
+    if settings.mode == "sound":
+        return pvalue, sound
+    error = float(paper.standard_errors[-1])
+    return pvalue, t_limits(float(paper.estimates[-1]), error, paper.n - 1, level)
+
+
+def _inflation(
+    pair: SystemPair, difference: Difference, spans: dict[str, Interval], settings: Settings
+) -> Inflation | None:
+    """Return how much averaging instances understates the variance; None where it is unknown."""
+    if any(math.isnan(difference.variances[name]) for name in (INSTANCE, SYSTEM_TOPIC)):
+        return None
+    unknown = Interval(math.nan, math.nan)
+    return inflation_of(pair, difference, unknown if settings.factors else spans[INSTANCE])
+
+
+def _posterior(pair: SystemPair, model: MixedModel, settings: Settings) -> Posterior:
+    drawn = posterior(
+        model,
+        confidence=1.0 - settings.alpha,
+        n_draws=settings.n_draws,
+        seed=settings.seed,
+        jobs=settings.jobs,
+    )
+    if not drawn.converged and not drawn.flag:
+        warn(
+            f"the posterior of {pair.a.name} − {pair.b.name} has not converged after "
+            f"{drawn.n_draws} draws: draw more ({arg('n_draws=')})"
+        )
+    return drawn
+
+
 def _warn_about_paper(results: Sequence[InstancesResult], settings: Settings) -> None:
-    """Tell by how much the paper's test of a pair understates the variance, worst pair first."""
+    """Warn by how much the paper's test of a pair understates the variance, for the worst pair."""
     known = [
         (result.inflation.factor, result.inflation.interval, f"{result.a} − {result.b}")
         for result in results
@@ -266,19 +405,16 @@ def _warn_about_paper(results: Sequence[InstancesResult], settings: Settings) ->
     interval = f" ({1 - settings.alpha:.0%} interval {low:.2f} to {high:.2f})"
     warn(
         "mode paper omits the variance between instances from the standard error: the variance of "
-        f"{pair} is {factor:.2f} times what it is taken for"
-        f"{'' if math.isnan(low) else interval}; mode sound does not"
+        f"{pair} is {factor:.2f} times the assumed one"
+        f"{'' if math.isnan(low) else interval}; mode sound includes it"
     )
 
 
-MarginCorrection = Literal["holm", "fixed sequence", "none"]
-
-
 def adjusted_in_sequence(pvalues: Sequence[float]) -> np.ndarray:
-    """Adjusted p-values of hypotheses tested from the last to the first, until one is not rejected.
+    """Adjust p-values of hypotheses tested from the last to the first, until one is not rejected.
 
-    The largest of a p-value and those tested before it: rejecting where this is below alpha bounds
-    the chance of any false claim by alpha, the order being fixed in advance. NaN stops the tests.
+    The adjusted value is the largest of a p-value and those tested before it. As the order is fixed
+    in advance, the probability of any false claim is at most alpha. NaN stops the tests.
 
     >>> adjusted_in_sequence([0.01, 0.2, 0.03]).tolist()
     [0.2, 0.2, 0.03]
@@ -290,7 +426,7 @@ def adjusted_in_sequence(pvalues: Sequence[float]) -> np.ndarray:
 def as_family(
     results: Sequence[InstancesResult], *, correction: MarginCorrection
 ) -> list[InstancesResult]:
-    """The comparisons of one table, each with its adjusted p-values and what they decide."""
+    """Return the comparisons of one table with adjusted p-values and decisions."""
     tests = [result.equivalence for result in results]
     adjusted: Callable[[list[float]], np.ndarray] = partial(adjust, method=correction)
     if correction == "fixed sequence":

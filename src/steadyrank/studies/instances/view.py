@@ -1,7 +1,7 @@
-"""How `instances` is shown: what it says, its tables and figures, for every output.
+"""The sentences, tables and figures of `instances`, and its part of a report.
 
-Above all: "not significant" is not "equal". Whether two systems are equal to within a margin is a
-question of its own.
+"Not significant" does not mean "equal": a separate test says whether two systems differ by less
+than a margin.
 """
 
 from __future__ import annotations
@@ -38,20 +38,19 @@ from steadyrank.words import (
 
 Result = InstancesResult | InstancesTable
 Subject = Result | Sequence[Result]
-"""One result, or one per measure: all pairs, or all tables."""
+"""One result, or one per measure; either all are pairs or all are tables."""
 
 SOURCE = "Jayasinghe et al. 2015"
-"""Whose tests stand beside the sound one."""
+"""The paper whose tests are shown in addition to the sound one."""
 
 PARTS = {"system_topic": "system × topic", "instance": "instances", "residual": "residual"}
-"""What makes differences vary; the topics' own difficulty cancels."""
+"""Variance components of differences, from which topics' difficulty cancels."""
 
 MOST_PRINTED = 10
-"""Comparisons whose variances a command lists."""
-
+"""Largest number of comparisons whose variances a command lists."""
 
 MOST_DESCRIBED = 3
-"""Comparisons that a paragraph for a paper states."""
+"""Largest number of comparisons in a paragraph for a paper."""
 
 
 def _each(subject: Subject) -> list[Any]:
@@ -67,13 +66,13 @@ def _comparisons(subject: Subject) -> list[InstancesResult]:
 
 
 def findings(subject: Subject) -> list[Finding]:
-    """What the first measure says."""
+    """Return the sentences about the first measure."""
     result = _each(subject)[0]
     return _of_pair(result) if isinstance(result, InstancesResult) else _of_table(result)
 
 
 def describe(subject: Subject) -> str:
-    """The paragraph for a paper, of one measure after the other."""
+    """Return the paragraph for a paper, one measure after the other."""
     return " ".join(map(_described, _each(subject)))
 
 
@@ -92,12 +91,12 @@ def _described(result: InstancesResult | InstancesTable) -> str:
 
 
 def _of_pair(result: InstancesResult) -> list[Finding]:
-    """The difference, the margin, the variances, and what to beware of."""
+    """Return sentences about the difference, the margin, the variances, and cautions."""
     both, test = picked(result, "a b"), result.equivalence
     values = both | picked(result, "difference interval pvalue_adjusted significant")
     said = [Finding("instances.difference", difference_words(result), values)]
     if result.one_instance:
-        text = "Both systems have one run: a paired t test, about these two instances alone."
+        text = "Both systems have one run: this is a paired t test of these two instances alone."
         said.append(Finding("instances.scope", text, picked(result, "n_instances")))
     if not math.isnan(test.pvalue_equivalence):
         values = both | picked(test, "delta equivalent non_inferior")
@@ -107,12 +106,12 @@ def _of_pair(result: InstancesResult) -> list[Finding]:
 
 
 def difference_words(result: InstancesResult) -> str:
-    """Who is better, or that it was not shown, which is not the same as equal."""
+    """Say which system is better, or that no difference is shown."""
     a, b = result.a, result.b
     if result.flag == NO_DIFFERENCE:
         return f"{a} and {b} have the same scores."
     if result.flag == ZERO_VARIANCE:
-        return f"{a} − {b} is {result.difference:+.4f} throughout."
+        return f"{a} − {b} is {result.difference:+.4f} for all scores."
     if math.isnan(result.headline_pvalue):
         return f"Whether {a} and {b} differ cannot be tested: there are too few scores."
     of_several = _family(result)
@@ -122,20 +121,20 @@ def difference_words(result: InstancesResult) -> str:
     if not result.significant:
         return f"{a} is not significantly different from {b} ({span}, {p})."
     kind = "better" if result.difference > 0.0 else "worse"
-    # Holm's steps may go further than the interval that holds for all comparisons at once.
+    # Holm's steps may reject where the simultaneous interval includes 0.
     shown = p if result.interval[0] <= 0.0 <= result.interval[1] else f"{span}, {p}"
     return f"{a} is {kind} than {b} by {abs(result.difference):.4f} ({shown})."
 
 
 def _family(result: InstancesResult) -> str:
-    """Of how many comparisons a statement holds at once."""
+    """Return the number of comparisons over which a statement is corrected, in words."""
     if result.family is None or result.family.size == 1:
         return ""
     return f" over {result.family.size} comparisons"
 
 
 def margin_words(result: InstancesResult) -> str:
-    """What the one-sided tests say about the margin."""
+    """Say what the one-sided tests decide about the margin."""
     test, a, b = result.equivalence, result.a, result.b
     claim = {
         "within": f"{a} is within {test.delta:g} of {b}",
@@ -150,7 +149,7 @@ def margin_words(result: InstancesResult) -> str:
 
 
 def margin(comparison: InstancesResult) -> str:
-    """What the one-sided t tests say about the margin, in a word or two; in a table corrected."""
+    """Return the decision of the one-sided t tests about the margin; corrected in a table."""
     if comparison.equivalence.equivalent:
         return "within"
     if comparison.beyond_margin > 0:
@@ -162,9 +161,12 @@ def margin(comparison: InstancesResult) -> str:
 
 def _variance_findings(result: InstancesResult) -> list[Finding]:
     said, shares = [], result.variance_share
-    parts = [f"{PARTS[key]} {_share(shares[key])}" for key in PARTS if key in shares]
+    figures = {
+        key: "<1%" if 0.0 < share < 0.005 else f"{share:.0%}" for key, share in shares.items()
+    }
+    parts = [f"{words} {figures[key]}" for key, words in PARTS.items() if key in figures]
     if len(parts) > 1:
-        text = f"The differences vary by {', '.join(parts)}."
+        text = f"Variance of the differences: {', '.join(parts)}."
         said.append(Finding("instances.variance", text, shares))
     span = result.variance_interval.get("instance")
     fewest = min((size for size in result.n_instances.values() if size > 1), default=FEW_INSTANCES)
@@ -172,8 +174,8 @@ def _variance_findings(result: InstancesResult) -> list[Finding]:
         low, high = (math.sqrt(end) for end in span)
         most = "any number" if math.isinf(high) else f"{high:.4f}"
         text = (
-            f"{fewest} instances say little of how much they vary: standard deviation {low:.4f} to "
-            f"{most}."
+            f"With {fewest} instances their variance is hardly known: standard deviation "
+            f"{low:.4f} to {most}."
         )
         values = {"n_instances": fewest, "sd_interval": [low, high]}
         said.append(Finding("instances.few", text, values))
@@ -181,20 +183,16 @@ def _variance_findings(result: InstancesResult) -> list[Finding]:
         factor, ends = result.inflation.factor, result.inflation.interval
         span_words = "" if math.isnan(ends[0]) else f" {interval(ends, '.2f')}"
         text = (
-            f"Tests that average instances understate the difference's variance {factor:.2f}-fold"
-            f"{span_words}."
+            f"Tests that average instances understate the variance of the difference by a factor "
+            f"of {factor:.2f}{span_words}."
         )
         values = picked(result.inflation, "factor interval")
         said.append(Finding("instances.inflation", text, values))
     return said
 
 
-def _share(value: float) -> str:
-    return "<1%" if 0.0 < value < 0.005 else f"{value:.0%}"
-
-
 def _posterior_findings(result: InstancesResult) -> list[Finding]:
-    """What the shortest interval of the posterior says about the same margin."""
+    """Say what the shortest interval of the posterior decides about the margin."""
     if result.posterior is None or result.hpd is None or math.isnan(result.hpd[0]):
         return []
     a, b, delta = result.a, result.b, result.equivalence.delta
@@ -211,7 +209,7 @@ def _posterior_findings(result: InstancesResult) -> list[Finding]:
 
 
 def _of_table(table: InstancesTable) -> list[Finding]:
-    """The best system, how many pairs differ, and the smallest setting that will do."""
+    """Return sentences about the best system, the pairs that differ, and the best setting."""
     said = [] if table.settings is None else _sweep_findings(table)
     means = _means(table)
     if table.settings is None and len(table.comparisons) == math.comb(len(means), 2):
@@ -236,7 +234,7 @@ def _of_table(table: InstancesTable) -> list[Finding]:
 
 
 def _means(table: InstancesTable) -> dict[str, float]:
-    """Of each system; none where gaps give a system another mean in every comparison."""
+    """Return the mean of each system; empty where it varies between comparisons due to gaps."""
     means: dict[str, float] = {}
     for one in table.comparisons:
         for name, mean in ((one.a, one.pair.a.mean), (one.b, one.pair.b.mean)):
@@ -246,23 +244,22 @@ def _means(table: InstancesTable) -> dict[str, float]:
 
 
 def systems_words(table: InstancesTable, best: str) -> str:
-    """The best system by the mean of its instances, and whether it was shown to be better."""
+    """Say which system has the best mean, and how many others it is significantly better than."""
     with_best = [one for one in table.comparisons if best in (one.a, one.b)]
     beaten, others = sum(one.significant for one in with_best), len(with_best)
     lead = f"{best} has the best mean {table.measure} over its instances"
     if others == 1:
         other = with_best[0].b if with_best[0].a == best else with_best[0].a
-        told = f"shown to be better than {other}" if beaten else f"not shown to differ from {other}"
-        return f"{lead}; it is {told}."
-    if beaten == others:
-        return f"{lead}; it is shown to be better than all {number_word(others)} others."
-    shown = "none" if not beaten else number_word(beaten)
-    among = f"{shown} of the {number_word(others)} others"
-    return f"{lead}; it is shown to be better than {among}."
+        told = "significantly better than" if beaten else "not significantly different from"
+        return f"{lead}; it is {told} {other}."
+    among = f"all {number_word(others)} others"
+    if beaten < others:
+        among = f"{number_word(beaten) if beaten else 'none'} of the {number_word(others)} others"
+    return f"{lead}; it is significantly better than {among}."
 
 
 def _decided_words(counts: dict[str, int], delta: float) -> str:
-    """How many pairs differ, how many are shown to be within the margin, and what is open."""
+    """Say how many pairs differ, how many are within the margin, and how many are inconclusive."""
     different, within = counts["n_different"], counts["n_within"]
     if counts["n_comparisons"] == 1:
         differ, negated = "differ" if different else "do not differ", "" if within else "not "
@@ -280,16 +277,14 @@ def _decided_words(counts: dict[str, int], delta: float) -> str:
 
 
 def _sweep_findings(table: InstancesTable) -> list[Finding]:
-    """The smallest setting of a sweep that is not worse than the baseline by the margin."""
+    """Say which setting of a sweep is the smallest that is not worse by the margin."""
     passing = [
         setting
         for setting, comparison in zip(table.settings or (), table.comparisons, strict=True)
         if comparison.equivalence.pvalue_non_inferiority < table.alpha
     ]
-    claim, smallest = (
-        f"not worse than {table.baseline} by {table.delta:g}",
-        table.smallest_non_inferior,
-    )
+    smallest = table.smallest_non_inferior
+    claim = f"not worse than {table.baseline} by {table.delta:g}"
     text = f"No {table.sweep} is shown to be {claim}."
     if smallest is not None:
         sure = f"{1 - table.alpha:.0%} confidence"
@@ -297,13 +292,13 @@ def _sweep_findings(table: InstancesTable) -> list[Finding]:
     values = picked(table, "sweep smallest_non_inferior delta margin_correction")
     said = [Finding("instances.sweep", text, values)]
     if passing and passing[0] != smallest:
-        text = f"{passing[0]} passes by itself, but a larger {table.sweep} does not."
+        text = f"{passing[0]} passes when tested alone, but a larger {table.sweep} does not."
         said.append(Finding("instances.sweep_alone", text, {"passing": passing}))
     return said
 
 
 def _figure_rows(subject: Subject) -> list[dict[str, Any]]:
-    """Everything about one pair: a row per figure with its form, a column per measure."""
+    """Return all figures of one pair: a row per figure with its form, a column per measure."""
     columns = [_figures(result) for result in _each(subject)]
     rows = []
     for place, (what, form, _) in enumerate(columns[0]):
@@ -353,7 +348,7 @@ def _figures(result: InstancesResult) -> list[tuple[str, str, Any]]:
 
 
 def _component_rows(subject: Subject) -> list[dict[str, Any]]:
-    """Components with their intervals, and shares of what makes differences vary."""
+    """Return the components with their intervals, and their shares of a difference's variance."""
     return [row for result in _each(subject) if not result.one_instance for row in _parts(result)]
 
 
@@ -387,7 +382,7 @@ def _parts(result: InstancesResult) -> list[dict[str, Any]]:
 
 
 def _caption(subject: Subject) -> str:
-    """That of the first result, with the measures of all."""
+    """Return the caption of the first result, with the measures of all."""
     results = _each(subject)
     measures = ", ".join(result.measure for result in results)
     return f"{measures}{results[0].caption().removeprefix(results[0].measure)}"
@@ -409,7 +404,7 @@ def _pair_rows(subject: Subject, rows: Any) -> list[dict[str, Any]]:
 def _pair_columns(subject: Subject) -> tuple[Col, ...]:
     table = _each(subject)[0]
     against, several = table.baseline, len(table.comparisons) > 1
-    alone = "for each comparison on its own"
+    alone = "for each comparison alone"
     return (
         MEASURE,
         Col("a", "a" if against is None else literal(f"against {against}"), "name"),
@@ -443,13 +438,6 @@ def _pair_caption(subject: Subject) -> str:
     if tables[0].baseline is not None and len(means) == 1 == len(tables):
         said.append(f"Mean of {tables[0].baseline}: {means.pop():.4f}.")
     return " ".join(said)
-
-
-def _share_rows(subject: Subject) -> list[dict[str, Any]]:
-    return [
-        {"measure": one.measure, "systems": f"{one.a} − {one.b}", **one.variance_share}
-        for one in _comparisons(subject)
-    ]
 
 
 MEASURE = Col("measure", form="name", when=lambda subject: len(_each(subject)) > 1)
@@ -489,20 +477,23 @@ PAIRS = TableSpec(
 )
 SHARES = TableSpec(
     id="instance-variances",
-    rows=_share_rows,
+    rows=lambda subject: [
+        {"measure": one.measure, "systems": f"{one.a} − {one.b}", **one.variance_share}
+        for one in _comparisons(subject)
+    ],
     when=lambda subject: not _is_pair(subject),
     columns=(
         MEASURE,
         Col("systems", form="name"),
         *(Col(key, title, "percent") for key, title in PARTS.items()),
     ),
-    caption="What makes the differences vary: shares of the variance.",
+    caption="Shares of the variance of the differences.",
     printed=lambda subject: MOST_PRINTED,
 )
 
 
 def fields(subject: Subject) -> dict[str, Any]:
-    """The promised keys of one pair or table; of several measures, a list of such objects."""
+    """Return the JSON fields of one pair or table; for several measures a list of such objects."""
     results = _each(subject)
     if len(results) > 1:
         return {"studies": [VIEW.json([result]) for result in results]}
@@ -526,22 +517,20 @@ def fields(subject: Subject) -> dict[str, Any]:
     }
 
 
-WORDS = Words(
-    title="Other instances",
-    question="Would other random instances of the systems change it?",
-    means=(
-        "Runs of one system are instances of it, such as seeds. The mixed model treats topics "
-        "and instances as random, so its p-values are about other topics and instances. "
-        "Within the margin means that the difference was shown to be smaller than the margin."
-    ),
-    means_not=(
-        "That no difference was shown does not show that there is none: see the margin. Other "
-        "documents and judgments are not examined here."
-    ),
-)
-
 VIEW = View(
-    words=WORDS,
+    words=Words(
+        title="Other instances",
+        question="Would other random instances of the systems change it?",
+        means=(
+            "Runs of one system are instances of it, such as seeds. The mixed model treats topics "
+            "and instances as random, so its p-values are about other topics and instances. "
+            "Systems within the margin are shown to differ by less than the margin."
+        ),
+        means_not=(
+            "Systems that do not differ significantly may still differ: see the margin. Other "
+            "documents and judgments are not examined here."
+        ),
+    ),
     findings=findings,
     describe=describe,
     tables=(FIGURES, COMPONENTS, PAIRS, SHARES),
@@ -554,7 +543,7 @@ VIEW = View(
 
 
 MOST_SYSTEMS = 5
-"""Systems with instances that are compared pair by pair: the best."""
+"""Number of systems with instances that are compared pair by pair, the best ones."""
 
 
 def _why_not(material: Material) -> str:
@@ -562,8 +551,8 @@ def _why_not(material: Material) -> str:
     systems = named_systems(scores)
     if not systems:
         return (
-            "it is not known which runs are instances of the same system, such as seeds of a "
-            "reranker: give --run-info with a column system, or --system-from"
+            "no runs are known to be instances of one system, such as seeds of a reranker: give "
+            "--run-info with a column system, or --system-from"
         )
     if all(len(places) == 1 for places in systems.values()):
         return "every system has one run: instances are several runs of one system"
@@ -573,7 +562,7 @@ def _why_not(material: Material) -> str:
 
 
 def compared_systems(scores: Scores) -> list[str]:
-    """The best systems by the mean of their runs, best first."""
+    """Return the best systems by the mean of their runs, best first."""
     means, systems = scores.mean()[0], systems_of(scores)
     by_mean = {name: float(mean_of_present(means[places])) for name, places in systems.items()}
     known = [name for name in systems if not math.isnan(by_mean[name])]
@@ -593,7 +582,7 @@ def _run(job: Job) -> InstancesTable:
         instance_factors=settings.instance_factors,
         n_samples=job.n_samples,
         samples_per_instance=min(1000, job.n_samples),
-        # With gaps in the data the posterior has no closed form, and takes seconds a pair.
+        # With gaps in the data the posterior has no closed form, and takes seconds per pair.
         posterior=not np.isnan(scores.matrix(material.measure)).any(),
         progress=job.machine.progress("pairs of systems"),
         **job.common,
@@ -613,9 +602,9 @@ def _front(result: InstancesTable, findings: Findings) -> Front:
 
 
 def reversed_by_instances(scores: Scores) -> float:
-    """How often two systems, an instance of each, are ordered otherwise by two other instances.
+    """Return how often another instance of each system reverses the order of two systems.
 
-    Mean over the pairs of systems of which one has several instances.
+    It is the mean over the pairs of systems of which one has several instances.
     """
     means = adjusted_means(scores.matrix(scores.measures[0]))
     groups = [means[list(places)] for places in named_systems(scores).values()]
@@ -626,10 +615,10 @@ def reversed_by_instances(scores: Scores) -> float:
 
 
 def _contradicted(a: np.ndarray, b: np.ndarray) -> float:
-    """Over all draws of an instance of each and of another of each: are they ordered otherwise?
+    """Return how often two draws of an instance of each system order the systems differently.
 
-    A system with one instance has the same one again. With signs s[i, j] of the differences, it is
-    the mean of (1 - s[i, j] s[k, l]) / 2 over i other than k and j other than l.
+    A system with one instance keeps it. With signs s[i, j] of the differences, this is the mean of
+    (1 - s[i, j] s[k, l]) / 2 over i other than k and j other than l.
     """
     signs = signs_of(a[:, None] - b[None, :])
     if not signs.any():
@@ -645,7 +634,7 @@ def _contradicted(a: np.ndarray, b: np.ndarray) -> float:
 
 
 def _of_two(panel: PairPanel, result: InstancesTable, findings: Findings) -> None:
-    """What is known of the systems that the two are instances of."""
+    """Add the comparison of the systems that the two runs are instances of."""
     scores = findings.material.scores
     system = dict(zip(scores.runs, scores.run_info.get("system", scores.runs), strict=True))
     words = {

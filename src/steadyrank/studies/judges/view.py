@@ -369,6 +369,7 @@ def _audited(result: JudgesResult, judge: JudgeResult) -> dict[str, Cell]:
     # Nothing is corrected without further topics, or by a judge whose weight is 0.
     corrected = {
         "lambda": number(judge.weight.value, ".3f"),
+        "its significant pairs, lost after correction": percent(judge.lost_share),
         "interval width, corrected / people's": number(judge.width_ratio, ".3f"),
         "people's topics for that width, times": number(result.topics_like(judge), ".2f"),
         "pairs with wider intervals": whole(judge.n_wider),
@@ -389,7 +390,6 @@ def _audited(result: JudgesResult, judge: JudgeResult) -> dict[str, Cell]:
         else _with_ends(kin.test.difference, kin.test.interval, "+.3f", "+.3f"),
         "its significant pairs, not confirmed by people": percent(judge.unconfirmed_share),
         "its significant pairs, reversed by people": percent(judge.opposite_share),
-        "its significant pairs, lost after correction": percent(judge.lost_share),
         "correlation of differences": _with_ends(worth.correlation, worth.interval),
         **(corrected if judge.n_judge_topics and judge.weight.value else {}),
     }
