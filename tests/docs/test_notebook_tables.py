@@ -15,7 +15,7 @@ import pytest
 
 import steadyrank as sr
 from steadyrank import papers
-from steadyrank.data.track.model import TrueMeans
+from steadyrank.data.track.simulated import TrueMeans
 from steadyrank.notebook import Framed, shown_by
 from steadyrank.present.json import to_json
 from steadyrank.present.run_names import names_of, shown_as
