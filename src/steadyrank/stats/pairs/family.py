@@ -33,7 +33,7 @@ class Lead(NamedTuple):
     significant: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Family:
     """Decisions about all pairs of rows (`runs`), or about all rows and a baseline."""
 
