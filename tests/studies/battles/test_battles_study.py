@@ -187,7 +187,7 @@ def test_a_baseline_is_one_family():
             "each of 12 voters has one vote",
         ),
         ([("x", "y", 1), ("x", "y", 0)] * 6, {"prompt": [*"aabbcc"] * 2}, "in both orders"),
-        ([("x", "y", 1), ("y", "x", 1)] * 6, {}, "position decides every battle"),
+        ([("x", "y", 1), ("y", "x", 1)] * 6, {}, "given position, some pairs always end alike"),
     ],
 )
 def test_what_was_done_with_odd_battles_is_one_line(rows, columns, said):

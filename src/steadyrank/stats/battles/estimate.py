@@ -234,8 +234,8 @@ def _difference(battles: Battles, name: str) -> np.ndarray:
 
 def _warn_of_penalty(battles: Battles, is_apart: bool, covariates: tuple[str, ...]) -> None:
     if not is_apart:
-        what = " or ".join(covariates)
-        warn(f"{what} decides every battle: Firth's penalty keeps its coefficient finite")
+        given = " and ".join(covariates)
+        warn(f"given {given}, some pairs always end alike: Firth's penalty keeps estimates finite")
         return
     rates = battles.win_rates()
     said = [

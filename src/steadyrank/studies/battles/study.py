@@ -119,7 +119,7 @@ def battles(
     >>> import steadyrank as sr
     >>> result = sr.battles(sr.simulated_battles(4, 80, spread=1.0, rng=1))
     >>> result.runs[result.order[0]], result.tier.tolist()
-    ('m1', [1, 2, 2, 3])
+    ('m1', [1, 2, 3, 4])
     """
     check_open_unit("alpha", alpha)
     check_samples(n_samples)
