@@ -410,25 +410,6 @@ def test_judges_of_these_topics_share_them(track, people, judge):
 
 
 @quiet
-def test_the_report_has_a_section_of_judges(track, people, judge, tmp_path, drawn_only):
-    drawn_only("judge-")
-    out = tmp_path / "report.html"
-    found = sr.report(
-        track.runs, people, judges={"model": judge}, measures=["nDCG@10"], out=out, n_samples=20
-    )
-    assert found.results["judges"].of("model").n_judge_topics == 36
-    page = out.read_text("utf-8")
-    for words in (
-        "Would other judges change it?",
-        "random sample of all topics",
-        "The correction requires judgments by people",
-        "does not repair the measure",
-    ):
-        assert words in page, words
-    assert 'id="judge-ranks"' in page
-
-
-@quiet
 def test_a_report_without_a_judge_says_so(track, people, tmp_path, drawn_nowhere):
     out = tmp_path / "report.html"
     without = sr.report(track.runs, people, measures=["AP"], out=out, n_samples=20)
