@@ -348,8 +348,8 @@ def test_findings_have_their_counts(result):
     assert found["judges.sample"].values["pvalue"] == one.pvalue_of_sample
     assert max(len(finding.text) for finding in found.values()) <= 120, found
     paper = paper_sentence(result, one)
-    assert paper.startswith("People judged 12 topics, assumed to be a random sample, model")
-    assert paper.endswith("about other topics like these.")
+    assert paper.startswith("People judged 12 topics, assumed to be a random sample; model judged")
+    assert "On other topics like these, " in paper
     assert "36 further topics" in paper
     assert VIEW.json(result)["judges"][0]["sentence"] == paper
 
