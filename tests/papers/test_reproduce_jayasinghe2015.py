@@ -23,7 +23,7 @@ from steadyrank_lab.papers.jayasinghe2015.exhibits import (
     expected_score,
     jayasinghe2015,
 )
-from steadyrank_lab.papers.jayasinghe2015.pools import resampled_pools
+from steadyrank_lab.papers.jayasinghe2015.experiments import resampled_pools
 from steadyrank_lab.papers.model import Work
 from steadyrank_lab.papers.output import reproduction_files
 

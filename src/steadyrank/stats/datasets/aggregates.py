@@ -1,11 +1,11 @@
-"""How a leaderboard makes one number of many datasets: means, means of types, Borda, wins.
+"""Aggregates of scores on many datasets: means, means of types, Borda, wins.
 
-Each is a weighted mean over datasets of a column of numbers, so that one machinery of flips serves
-them all: what is drawn are datasets, whole types of them, or topics within datasets. Beside them,
-between which ranks a run could be whatever its missing scores are, how alike datasets of one type
-are, and the average ranks of Friedman's test with Nemenyi's critical difference (Demšar 2006),
-which readers of machine learning expect: an average rank of one run depends on which other runs are
-in the table, and so does the verdict on two of them.
+Each is a weighted mean over datasets of a column of numbers, so that the same sign flips apply to
+all; the sampled units are datasets, types of datasets, or topics within datasets. In addition:
+bounds of ranks over all completions of missing scores, the similarity of datasets of one type, and
+the average ranks of Friedman's test with Nemenyi's critical difference (Demšar 2006), which are
+common in machine learning: the average rank of a run depends on the other runs in the table, and so
+does the verdict about two runs.
 """
 
 from __future__ import annotations
@@ -29,27 +29,22 @@ Aggregate = Literal["mean", "mean-of-types", "borda", "wins"]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class AggregateColumns:
-    """What is averaged: a run's value is the sum of weight x column over datasets."""
+    """Numbers to average: a run's value is the sum of weight x column over datasets."""
 
     values: np.ndarray
-    """[run, dataset], NaN where a run has none."""
+    """[run, dataset], NaN where missing."""
     weight: np.ndarray
-    """One per dataset; they sum to 1."""
+    """[dataset]: weights, which sum to 1."""
 
 
 def columns_of(
     scores: np.ndarray, aggregate: Aggregate, types: Sequence[str] = ()
 ) -> AggregateColumns:
-    """The numbers and weights of an aggregate of scores [run, dataset].
+    """Return the numbers and weights of an aggregate of scores [run, dataset], NaN where missing.
 
-    Parameters
-    ----------
-    scores : [run, dataset], NaN where missing
-    aggregate : str
-        "mean"; "mean-of-types", every type of datasets weighing the same; "borda", points m -
-        average rank among m runs; "wins", the share of the other runs beaten, ties by half.
-    types : sequence of str
-        One per dataset, for "mean-of-types".
+    "mean"; "mean-of-types", with equal weights for all types of datasets, which `types` names;
+    "borda", points m - average rank among m runs; "wins", the share of the other runs beaten, with
+    ties as half.
 
     >>> columns_of(np.array([[0.9, 0.2], [0.8, 0.2], [0.1, 0.1]]), "borda").values.tolist()
     [[2.0, 1.5], [1.0, 1.5], [0.0, 0.0]]
@@ -68,7 +63,7 @@ def columns_of(
 
 
 def type_weights(types: Sequence[str], n_datasets: int) -> np.ndarray:
-    """Weights of datasets such that every type weighs the same.
+    """Return weights of datasets such that all types have equal weight.
 
     >>> type_weights(["a", "a", "b"], 3).tolist()
     [0.25, 0.25, 0.5]
@@ -83,9 +78,9 @@ def type_weights(types: Sequence[str], n_datasets: int) -> np.ndarray:
 
 
 def borda_points(scores: np.ndarray) -> np.ndarray:
-    """Points [run, dataset]: m - average rank, m being all runs; NaN where a score is missing.
+    """Return points [run, dataset]: m - average rank, with m all runs; NaN where missing.
 
-    The m of MTEB: who is absent from a dataset counts as one of those that all others beat there.
+    As in MTEB, a run without a score on a dataset counts as beaten by all others there.
     """
     points = np.full(scores.shape, np.nan)
     for column, out in zip(scores.T, points.T, strict=True):
@@ -95,15 +90,15 @@ def borda_points(scores: np.ndarray) -> np.ndarray:
 
 
 def dataset_units(columns: AggregateColumns, groups: Sequence[str] = ()) -> Units:
-    """What is drawn of complete columns: the datasets, or groups of them as clusters."""
+    """Return the sampled units of complete columns: datasets, or groups of them as clusters."""
     codes = np.unique(list(groups), return_inverse=True)[1] if len(groups) else None
     return cluster_sums(columns.values, TopicDesign(clusters=codes, weights=columns.weight))
 
 
 def topic_units(topic_scores: Sequence[np.ndarray], weight: np.ndarray) -> tuple[Units, int]:
-    """Topics within datasets, which stay, each with the weight of its mean.
+    """Return topics within fixed datasets as units, and the number of incomplete topics omitted.
 
-    Those that all runs have, and how many were left out as some run lacks them.
+    `weight` is that of each dataset.
     """
     kept, dropped = zip(*map(complete_topics, topic_scores), strict=True)
     if any(scores.shape[1] < 2 for scores in kept):
@@ -114,10 +109,10 @@ def topic_units(topic_scores: Sequence[np.ndarray], weight: np.ndarray) -> tuple
 
 
 def completion_values(scores: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """[run, 2]: the lowest and the highest weighted mean over all completions.
+    """Return [run, 2]: the lowest and the highest weighted mean over all completions.
 
     Every missing score may be anything between the lowest and the highest score of its dataset.
-    Nothing is assumed about why scores are missing, and nothing is random here.
+    Nothing is assumed about why scores are missing.
 
     >>> scores = np.array([[1.0, np.nan], [0.0, 0.5], [0.5, 0.1]])
     >>> completion_values(scores, np.full(2, 0.5)).tolist()
@@ -128,10 +123,10 @@ def completion_values(scores: np.ndarray, weight: np.ndarray) -> np.ndarray:
 
 
 def completion_ranks(scores: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """[run, 2]: the best and the worst rank of each run over all completions; exact.
+    """Return [run, 2]: the best and the worst rank of each run over all completions; exact.
 
-    A run is best placed with its own missing scores at their highest and all others' at their
-    lowest: completions of different runs do not depend on each other.
+    A run's rank is best with its missing scores at their highest and those of others at their
+    lowest, since completions of different runs are independent.
 
     >>> scores = np.array([[1.0, np.nan], [0.0, 1.8], [0.5, 0.1]])
     >>> completion_ranks(scores, np.full(2, 0.5)).tolist()
@@ -145,22 +140,22 @@ def completion_ranks(scores: np.ndarray, weight: np.ndarray) -> np.ndarray:
 
 
 class NextRanks(NamedTuple):
-    """Ranks on another dataset drawn alike, and how sure they are."""
+    """Bounds of ranks on the next dataset of the same kind, and their confidence."""
 
     limits: np.ndarray
-    """[run, 2]; NaN of a run that is on fewer than two datasets."""
+    """[run, 2]; NaN for a run on fewer than two datasets."""
     confidence: np.ndarray
-    """One per run: 1 - alpha, or what the extremes give where datasets are few."""
+    """[run]: 1 - alpha, or the confidence of the extremes for few datasets."""
     first_share: np.ndarray
-    """Share of a run's datasets on which no other is better."""
+    """[run]: share of its datasets on which no other run is better."""
 
 
 def next_ranks(values: np.ndarray, alpha: float = 0.05) -> NextRanks:
-    """Between which ranks each run lies on the next dataset; exchangeability is all it takes.
+    """Return bounds of each run's rank on the next dataset, assuming only exchangeability.
 
-    Of the ranks on T datasets, in order, the floor(alpha/2 (T + 1))-th and the
-    ceil((1 - alpha/2) (T + 1))-th. With fewer datasets than these take, the extremes, which hold
-    with confidence (T - 1) / (T + 1). Ranks on a dataset are among the runs that have it.
+    The floor(alpha/2 (T + 1))-th and the ceil((1 - alpha/2) (T + 1))-th of the sorted ranks on T
+    datasets. If there are too few datasets, the extremes, with confidence (T - 1) / (T + 1). Ranks
+    on a dataset are among the runs that have it.
 
     >>> found = next_ranks(np.array([[0.9, 0.8, 0.1], [0.5, 0.6, 0.7]]))
     >>> found.limits.tolist(), found.confidence.tolist()
@@ -185,18 +180,12 @@ def next_ranks(values: np.ndarray, alpha: float = 0.05) -> NextRanks:
 
 
 def type_correlation(scores: np.ndarray, types: Sequence[str]) -> float:
-    """Intraclass correlation, within types, of how runs do beyond their and the datasets' means.
+    """Return the intraclass correlation within types of the residuals of run + dataset.
 
-    0 where datasets of a type tell no more alike than those of different types; 1 where a type is
-    one dataset many times over. From the mean squares between and within types of the residuals
-    of run + dataset, pooled over runs (one-way analysis of variance, Fisher 1925; with types of
-    unequal sizes n0 for their size); NaN where every type, or no more than one, has datasets.
-
-    Parameters
-    ----------
-    scores : [run, dataset], complete
-    types : sequence of str
-        One per dataset.
+    0 if datasets of one type are no more similar than those of different types; 1 if a type
+    consists of copies of one dataset. From the mean squares between and within types, pooled over
+    runs (one-way analysis of variance, Fisher 1925; n0 is the size of unequal types), of complete
+    scores [run, dataset]. NaN for a single type, or if every type has a single dataset.
 
     >>> twice = np.repeat(np.random.default_rng(0).normal(size=(9, 8)), 2, axis=1)
     >>> round(type_correlation(twice, list("aabbccddeeffgghh")), 2)
@@ -218,28 +207,20 @@ def type_correlation(scores: np.ndarray, types: Sequence[str]) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Friedman:
-    """Average ranks, whether they differ at all, and by how much two have to."""
+    """Average ranks, Friedman's test, and the critical difference of two ranks."""
 
     average_rank: np.ndarray
-    """One per run, 1 being the best."""
+    """[run]: 1 is the best."""
     statistic: float
     """Friedman's chi-square, corrected for ties."""
     pvalue: float
     critical_difference: float
-    """Nemenyi's, at the level alpha of all pairs together."""
+    """Nemenyi's critical difference, at level alpha for all pairs together."""
 
 
 def friedman(scores: np.ndarray, *, alpha: float = 0.05) -> Friedman:
-    """Friedman's test of complete scores [run, dataset], higher being better.
+    """Return Friedman's test of complete scores [run, dataset]; higher scores are better.
 
-    Parameters
-    ----------
-    scores : [run, dataset]
-    alpha : float
-        Level of the critical difference.
-
-    Notes
-    -----
     Reference: Demšar, JMLR 7, 2006, https://jmlr.org/papers/v7/demsar06a.html.
 
     >>> round(friedman(np.random.default_rng(0).random((5, 30))).critical_difference, 3)
@@ -263,6 +244,6 @@ def friedman(scores: np.ndarray, *, alpha: float = 0.05) -> Friedman:
 
 
 def critical_difference(n_runs: int, n_datasets: int, alpha: float) -> float:
-    """Nemenyi's: q sqrt(m(m + 1) / (6 n)), q the studentized range of m over sqrt(2)."""
+    """Return Nemenyi's q sqrt(m(m + 1) / (6 n)), q the studentized range of m over sqrt(2)."""
     q = float(scipy.stats.studentized_range.ppf(1.0 - alpha, n_runs, np.inf)) / math.sqrt(2.0)
     return q * math.sqrt(n_runs * (n_runs + 1.0) / (6.0 * n_datasets))

@@ -1,8 +1,7 @@
-"""One difference, many datasets: how large is it on the next one? Random-effects meta-analysis.
+"""The difference of two systems on many datasets and on the next one: random-effects meta-analysis.
 
-For anyone who compares two systems on several collections. Each dataset has a true difference of
-its own, known up to the standard error of its topics; the true differences vary with variance tau²
-between datasets.
+Each dataset has a different true difference, estimated with the standard error of its topics; the
+true differences vary with variance tau² between datasets.
 """
 
 from __future__ import annotations
@@ -16,58 +15,46 @@ from scipy import optimize, special
 
 from steadyrank.errors import InputError
 from steadyrank.stats.inputs import check_open_unit
-from steadyrank.stats.interval import Interval, t_intervals
+from steadyrank.stats.interval import Interval, t_limits
 
 SMALLEST_VARIANCE = 1e-10
-"""Share of the largest variance that a dataset's own has at least: no dataset decides alone."""
+"""Smallest variance of a dataset relative to the largest, so that no dataset dominates."""
 
 GRID = 200
-"""Values of tau² between which the restricted likelihood is looked at."""
+"""Number of values of tau² between which maxima of the restricted likelihood are searched."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RandomEffects:
-    """What several datasets say together of one difference."""
+    """Meta-analysis of one difference on several datasets."""
 
     n: int
     difference: float
     error: float
-    """Standard error after Hartung and Knapp."""
+    """Hartung and Knapp's standard error."""
     interval: Interval
-    """Of the mean difference over datasets: Hartung-Knapp-Sidik-Jonkman, t with n - 1."""
+    """Interval of the mean difference: Hartung-Knapp-Sidik-Jonkman, t with n - 1."""
     prediction: Interval
-    """Of the true difference on the next dataset, t with n - 2; NaN for fewer than three."""
+    """Interval of the true difference on the next dataset, t with n - 2; NaN below three."""
     tau2: float
     """Variance of the true differences between datasets, by REML."""
     i2: float
-    """Share of the total variance that lies between datasets."""
+    """Share of the variance between datasets in the total variance."""
     q: float
-    """Cochran's statistic of heterogeneity; chi-square with n - 1 where tau² is 0."""
+    """Cochran's statistic of heterogeneity; chi-square with n - 1 if tau² is 0."""
     q_pvalue: float
 
 
 def random_effects(
     difference: ArrayLike, error: ArrayLike, *, confidence: float = 0.95
 ) -> RandomEffects:
-    """Random-effects meta-analysis of differences with known standard errors.
+    """Return the random-effects meta-analysis of differences with known standard errors.
 
     tau² maximises the restricted likelihood; weights are 1 / (tau² + error²). The standard error is
-    Hartung and Knapp's, sqrt(sum w (d - mean)² / ((n - 1) sum w)), which allows for tau² being
-    estimated from few datasets.
-
-    Parameters
-    ----------
-    difference : one per dataset
-    error : one per dataset
-        Standard errors from the topics.
-    confidence : float
-        Of both intervals.
-
-    Notes
-    -----
-    Assumes normal errors within and between datasets. The interval is about the mean over datasets
-    like these, the prediction interval about one more of them: where tau² is large, a clear mean
-    difference may well be reversed on the next dataset.
+    Hartung and Knapp's, sqrt(sum w (d - mean)² / ((n - 1) sum w)), which allows for the estimation
+    of tau² from few datasets. Assumes normal errors within and between datasets. The interval is
+    about the mean over datasets like these, the prediction interval about one more of them: if tau²
+    is large, a significant mean difference may be reversed on the next dataset.
 
     References: Viechtbauer 2005, doi:10.3102/10769986030003261 (REML); Hartung and Knapp 2001,
     doi:10.1002/sim.1009; Higgins, Thompson and Spiegelhalter 2009,
@@ -83,14 +70,15 @@ def random_effects(
         raise InputError("random effects require two or more differences, each with its error")
     if not np.isfinite(d).all() or not np.isfinite(s).all() or (s < 0.0).any():
         raise InputError("differences and errors must be finite numbers, errors not negative")
-    v = _variances(d, s)
+    least = SMALLEST_VARIANCE * max(float(np.square(s).max()), float(d.var()))
+    v = np.maximum(np.square(s), least if least > 0.0 else 1e-300)
     tau2 = _reml(d, v)
     n, w = len(d), 1.0 / (tau2 + v)
     mean = float(w @ d / w.sum())
     se = math.sqrt(float(w @ np.square(d - mean)) / ((n - 1.0) * w.sum()))
     alone = 1.0 / v
     q = float(alone @ np.square(d - alone @ d / alone.sum()))
-    # Within datasets, as Higgins and Thompson (2002) average it for I².
+    # Typical variance within datasets, as averaged by Higgins and Thompson (2002) for I².
     typical = float((n - 1.0) * alone.sum() / (alone.sum() ** 2 - np.square(alone).sum()))
     return RandomEffects(
         n=n,
@@ -106,9 +94,9 @@ def random_effects(
 
 
 def next_dataset(difference: ArrayLike, *, confidence: float = 0.95) -> Interval:
-    """Of the difference on the next dataset where errors within datasets are not known.
+    """Return the interval of the difference on the next dataset, without errors within datasets.
 
-    mean ± t s sqrt(1 + 1/n): assumes normal differences, whose noise within datasets is in s.
+    mean ± t s sqrt(1 + 1/n): assumes normal differences; s includes the noise within datasets.
 
     >>> round(next_dataset([0.1, 0.2, 0.3]).low, 4)
     -0.2968
@@ -120,41 +108,31 @@ def next_dataset(difference: ArrayLike, *, confidence: float = 0.95) -> Interval
     return _around(float(d.mean()), float(spread), len(d) - 1, confidence)
 
 
-def _variances(d: np.ndarray, s: np.ndarray) -> np.ndarray:
-    least = SMALLEST_VARIANCE * max(float(np.square(s).max()), float(d.var()))
-    return np.asarray(np.maximum(np.square(s), least if least > 0.0 else 1e-300))
-
-
 def _around(mean: float, error: float, df: int, confidence: float) -> Interval:
-    if df < 1:
-        return Interval(math.nan, math.nan)
-    return Interval(*t_intervals(mean, error, df, confidence).tolist())
+    return t_limits(mean, error, df, confidence) if df > 0 else Interval(math.nan, math.nan)
 
 
 def _reml(d: np.ndarray, v: np.ndarray) -> float:
-    """The tau² of the highest restricted likelihood; its derivative may have several roots."""
+    """Return the tau² of the highest restricted likelihood, which may have several maxima."""
     top = 10.0 * (d.var(ddof=1) + v.max())
     grid = np.concatenate([[0.0], np.geomspace(1e-8 * top, top, GRID)])
     slope = np.array([_slope(tau2, d, v) for tau2 in grid])
     roots = [0.0] if slope[0] <= 0.0 else []
     for k in np.flatnonzero((slope[:-1] > 0.0) & (slope[1:] <= 0.0)):
-        roots.append(
-            float(
-                optimize.brentq(_slope, grid[k], grid[k + 1], args=(d, v), xtol=1e-300, rtol=1e-14)
-            )
-        )
+        ends = grid[k], grid[k + 1]
+        roots.append(float(optimize.brentq(_slope, *ends, args=(d, v), xtol=1e-300, rtol=1e-14)))
     return max(roots, key=lambda tau2: _likelihood(tau2, d, v))
 
 
 def _slope(tau2: float, d: np.ndarray, v: np.ndarray) -> float:
-    """Twice the derivative of the restricted log likelihood."""
+    """Return twice the derivative of the restricted log likelihood."""
     w = 1.0 / (tau2 + v)
     mean = w @ d / w.sum()
     return float(np.square(w) @ np.square(d - mean) - w.sum() + np.square(w).sum() / w.sum())
 
 
 def _likelihood(tau2: float, d: np.ndarray, v: np.ndarray) -> float:
-    """Twice the restricted log likelihood, but for a constant."""
+    """Return twice the restricted log likelihood, up to a constant."""
     w = 1.0 / (tau2 + v)
     mean = w @ d / w.sum()
     return float(np.log(w).sum() - math.log(w.sum()) - w @ np.square(d - mean))

@@ -1,10 +1,10 @@
-"""A ranking of runs with its decisions: means, differences, intervals, rank sets.
+"""A ranking of runs with decisions: means, differences, intervals, rank sets.
 
-People's judgments alone, a judge's alone, and the judge's corrected by people's each give one; all
-three are made in the same way, each from one family of decisions about all pairs.
+There is one by people's judgments, one by a judge's, and one by the judge's corrected by people's.
+All are computed in the same way, each from one family of decisions about all pairs.
 
-The topics of people and those of the judge alone are independent samples. Under the hypothesis of
-no difference the signs of either may be flipped, so the largest t of all pairs has the same null
+The topics of people and those that only the judge has are independent samples. Under the hypothesis
+of no difference the signs of both may be flipped, so the largest t of all pairs has the same null
 distribution by flips as with one sample (`steadyrank.stats.pairs.max_t`).
 """
 
@@ -14,8 +14,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import stdtr
 
+from steadyrank.stats.interval import t_test
 from steadyrank.stats.judges.corrected import (
     CorrectedParts,
     difference_uncertainty,
@@ -24,7 +24,7 @@ from steadyrank.stats.judges.corrected import (
 from steadyrank.stats.pairs import decisions
 from steadyrank.stats.pairs.decisions import OwnDecisions, Placed, compact_letters
 from steadyrank.stats.pairs.max_t import max_t, unit_max_t
-from steadyrank.stats.pairs.result import CONSTANT, all_pairs
+from steadyrank.stats.pairs.result import all_pairs, tiny_of
 from steadyrank.stats.pairs.sign_flips import Flips
 from steadyrank.stats.pairs.topic_design import units_in_strata
 from steadyrank.stats.run_means import best_first, ranks_of
@@ -36,25 +36,25 @@ class RunRanking(Placed):
 
     mean: np.ndarray
     mean_interval: np.ndarray
-    """[run, 2]: of each mean, one at a time."""
+    """[run, 2]: intervals of means, each valid for one run."""
     rank: np.ndarray
     own: OwnDecisions
-    """What each run's own comparisons decide about it."""
+    """Decisions by each run's own comparisons."""
     letters: tuple[str, ...]
-    """Runs that share a letter are not significantly different; empty where too many are needed."""
+    """Runs that share a letter are not significantly different; empty if too many are needed."""
     difference: np.ndarray
     error: np.ndarray
     """Standard error of each difference."""
     half_width: np.ndarray
-    """Of the interval of each difference alone, at the same level."""
+    """Half width of each difference's interval, valid for one pair."""
     interval: np.ndarray
-    """[pair, 2]: simultaneous; 0 lies outside exactly where `significant`."""
+    """[pair, 2]: simultaneous intervals; they exclude 0 exactly if `significant`."""
     pvalue: np.ndarray
-    """Of each pair alone."""
+    """p-value of each pair, not corrected."""
     pvalue_adjusted: np.ndarray
     significant: np.ndarray
     n_patterns: int
-    """Sign patterns behind the adjusted p-values."""
+    """Number of sign patterns for the adjusted p-values."""
 
     @property
     def order(self) -> list[int]:
@@ -63,7 +63,7 @@ class RunRanking(Placed):
 
     @property
     def claimed(self) -> np.ndarray:
-        """1 or -1 where the first or the second run of a pair is shown to be better, else 0."""
+        """1 or -1 if the first or the second run of a pair is significantly better, else 0."""
         return np.where(self.significant, np.sign(self.difference), 0.0).astype(int)
 
     @property
@@ -81,21 +81,18 @@ def rank_runs(
     seed: int,
     jobs: int | None = None,
 ) -> RunRanking:
-    """The ranking by corrected means, or by plain means where there is one part only.
+    """Return the ranking by corrected means, or by plain means if there is only one part.
 
-    Corrected t of each pair against sign flips of the topics (`max_t`), stepdown. People's topics
-    and the judge's are two strata. `places` are the places of the topics of both among the columns
-    of a pattern of signs: random numbers meet topics by their names.
+    Pairs are tested by the corrected t and sign flips of the topics (`max_t`), stepdown. People's
+    topics and the judge's are two strata. `places` are the positions of the topics of both among
+    the columns of a sign pattern, because random numbers are assigned to topics by name.
     """
     mean = parts.mean
     pairs = all_pairs(len(mean))
     difference = mean[pairs[:, 0]] - mean[pairs[:, 1]]
     spread = difference_uncertainty(parts, pairs)
-    # Equal to rounding: no difference, or one without any spread.
-    largest = max(1.0, float(np.abs(parts.residual).max()))
-    same, constant = np.abs(difference) <= CONSTANT * largest, spread.error <= CONSTANT * largest
-    statistic = _statistic(difference, spread.error, same, constant)
-    error = np.where(constant, 0.0, spread.error)
+    tiny = tiny_of(parts.residual)
+    error = np.where(spread.error <= tiny, 0.0, spread.error)
     flips: Flips = {"alpha": alpha, "n_samples": n_samples, "seed": seed, "jobs": jobs}
     if parts.has_two:
         units = units_in_strata([parts.residual, parts.followed], np.ones(2))
@@ -105,7 +102,7 @@ def rank_runs(
     else:
         together = max_t(parts.residual, pairs, **flips)
     adjusted = np.nan_to_num(together.pvalue, nan=1.0)
-    lead = np.where(same, 0.0, np.sign(difference)).astype(int)
+    lead = np.where(np.abs(difference) <= tiny, 0.0, np.sign(difference)).astype(int)
     claimed = np.where(adjusted <= alpha, lead, 0)
     own = np.where(together.own <= alpha, lead[:, None], 0)
     wins = decisions.beaten(len(mean), pairs, claimed)
@@ -121,17 +118,8 @@ def rank_runs(
         error=spread.error,
         half_width=spread.half_width(1.0 - alpha),
         interval=decisions.agreeing_intervals(limits, claimed, math.inf),
-        pvalue=np.where(np.isnan(statistic), 1.0, 2.0 * stdtr(spread.df, -np.abs(statistic))),
+        pvalue=t_test(difference, error, spread.df, tiny)[1],
         pvalue_adjusted=adjusted,
         significant=claimed != 0,
         n_patterns=together.n_patterns,
     )
-
-
-def _statistic(
-    difference: np.ndarray, error: np.ndarray, same: np.ndarray, constant: np.ndarray
-) -> np.ndarray:
-    """t; ±inf for a difference without spread, NaN where there is neither."""
-    t = difference / np.where(constant, 1.0, error)
-    t = np.where(constant, np.copysign(np.inf, difference), t)
-    return np.where(constant & same, np.nan, t)

@@ -1,4 +1,4 @@
-"""The smallest whole number that suffices: rounded up, or searched for."""
+"""The smallest whole number that suffices: by rounding up, or by search."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 
 def whole_size(size: ArrayLike, least: float = 1.0) -> np.ndarray:
-    """Sizes rounded up, at least `least`; one that only rounding put above a whole number is that.
+    """Return sizes rounded up, at least `least`, ignoring rounding errors above a whole number.
 
     >>> whole_size([0.2, 4.0000000000000009, 4.1]).tolist()
     [1.0, 4.0, 5.0]
@@ -18,9 +18,9 @@ def whole_size(size: ArrayLike, least: float = 1.0) -> np.ndarray:
 
 
 def fewest(is_enough: Callable[[int], bool], *, guess: float, least: int, most: int) -> int | None:
-    """The smallest number from `least` to `most` that is enough, where every larger one is.
+    """Return the smallest number from `least` to `most` that is enough, if every larger one is.
 
-    By galloping from a guess, then by halves; None where not even `most` is enough.
+    By exponential search from a guess, then bisection; None if not even `most` is enough.
 
     >>> fewest(lambda n: n * n > 50, guess=100, least=2, most=1000)
     8

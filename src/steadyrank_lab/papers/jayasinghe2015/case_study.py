@@ -24,19 +24,20 @@ from steadyrank.stats.instances.systems import Groups, setting_number, systems_o
 from steadyrank.studies.instances.result import InstancesResult, InstancesTable
 from steadyrank.studies.instances.study import instances
 from steadyrank_lab.papers.data import INSTANCE_MEASURES, SWEEP, PaperData, quietly
-from steadyrank_lab.papers.jayasinghe2015.pitfalls import instance_spread, topic_spread
+from steadyrank_lab.papers.jayasinghe2015.experiments import (
+    METHODS,
+    contradictions,
+    instance_spread,
+    method_pvalues,
+    pool_pvalues,
+    resampled_pools,
+    topic_spread,
+)
 from steadyrank_lab.papers.jayasinghe2015.plots import (
     agreement_on,
     contradictions_on,
     descending_on,
     pools_on,
-)
-from steadyrank_lab.papers.jayasinghe2015.pools import (
-    METHODS,
-    contradictions,
-    method_pvalues,
-    pool_pvalues,
-    resampled_pools,
 )
 from steadyrank_lab.papers.model import (
     Claim,

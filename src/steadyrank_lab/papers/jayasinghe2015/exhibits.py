@@ -18,7 +18,6 @@ from scipy import integrate, optimize, special
 
 from steadyrank.compute.random import block_stream
 from steadyrank.present.table import Table
-from steadyrank.stats.instances.power import Design
 from steadyrank.stats.mixed.fit import fit
 from steadyrank.stats.mixed.model import MixedModel
 from steadyrank.stats.mixed.two_way import two_way_difference
@@ -31,16 +30,17 @@ from steadyrank_lab.papers.jayasinghe2015.case_study import (
     agreement,
     instance_data,
 )
-from steadyrank_lab.papers.jayasinghe2015.instance_tests import error_rates
-from steadyrank_lab.papers.jayasinghe2015.pitfalls import (
+from steadyrank_lab.papers.jayasinghe2015.experiments import (
     GRID,
     Effects,
     equivalence_intervals,
+    error_rates,
+    method_pvalues,
     paper_comparison,
     single_instance_shares,
 )
 from steadyrank_lab.papers.jayasinghe2015.plots import intervals_on, shares_on
-from steadyrank_lab.papers.jayasinghe2015.pools import method_pvalues
+from steadyrank_lab.papers.jayasinghe2015.power import Design
 from steadyrank_lab.papers.model import (
     Claim,
     Exhibit,

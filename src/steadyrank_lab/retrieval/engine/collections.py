@@ -1,8 +1,7 @@
-"""Documents and topics as text, from the forms that collections come in.
+"""Documents as text, from the forms that collections come in.
 
 JSON lines, TREC's SGML, a folder of text files, `irds:` names of ir_datasets, `builtin`, or a
-dictionary; plain or gzip. What a file is, its first bytes say; what is wrong with it is told with
-its line.
+dictionary; plain or gzip. The first bytes of a file say what it is; errors name its line.
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -37,12 +37,11 @@ class Document(NamedTuple):
     text: str
 
 
-class _SourceDocument(NamedTuple):
-    """A document as it was found: where, and in how many bytes."""
+class _Found(NamedTuple):
+    """A document as it was found, in which line of its file, and in how many bytes."""
 
     id: Any
     text: Any
-    path: Path | None = None
     line: int = 0
     size: int = 1
 
@@ -56,20 +55,18 @@ _OPEN_DOC = re.compile(rb"<doc\b[^<>]*>", re.IGNORECASE)
 _NEXT_DOC = re.compile(rb"<doc\b[^<>]*>\s*<docno\s*>", re.IGNORECASE)
 _CLOSE_DOC = re.compile(rb"</doc\s*>", re.IGNORECASE)
 _STARTS_WITH_DOC = re.compile(rb"\s*(?:<[^<>]*>\s*)*?<doc\b", re.IGNORECASE)
-_OPEN_DOCNO = re.compile(rb"<docno\s*>", re.IGNORECASE)
-_OPEN_HEADER = re.compile(rb"<(docno|docid|dochdr)\s*>", re.IGNORECASE)
-_CLOSE_HEADER = {
-    tag: re.compile(rb"</" + tag + rb"\s*>", re.IGNORECASE)
+_DOCNO = re.compile(rb"<docno\s*>(.*?)</docno\s*>", re.IGNORECASE | re.DOTALL)
+_HEADERS = {
+    tag: re.compile(rb"<" + tag + rb"\s*>.*?</" + tag + rb"\s*>", re.IGNORECASE | re.DOTALL)
     for tag in (b"docno", b"docid", b"dochdr")
 }
-# More digits than Python turns into a number.
-_OVERLONG = re.compile(r"&#[0-9]{4000,};?")
+_OVERLONG = re.compile(r"&#[0-9]{4000,};?")  # more digits than Python turns into a number
 _TAG = re.compile(r"</?[A-Za-z!?][^<>]*>")
 _ANY_TAG = re.compile(rb"<[^<>]*>")
 
 
 def read_collection(source: Source, *, progress: Progress | None = None) -> Iterator[Document]:
-    """The documents of a collection, one after the other, each id once.
+    """Yield the documents of a collection, each id once.
 
     `source` is a file of JSON lines (`id`, `title`, `text`), a file of TREC's
     `<DOC><DOCNO>…</DOCNO>…</DOC>`, several of either (names, a glob, a folder), a folder of text
@@ -82,16 +79,49 @@ def read_collection(source: Source, *, progress: Progress | None = None) -> Iter
     """
     if is_builtin(source):
         source = builtin_documents()
+    parts: Iterable[tuple[Path | None, int, Iterator[_Found]]]
     if isinstance(source, Mapping):
-        documents: Iterator[_SourceDocument] = (_SourceDocument(*item) for item in source.items())
-        return _distinct(_watched(documents, len(source), progress))
-    if is_dataset(source):
-        return _distinct(_dataset_documents(str(source), progress))
-    return _distinct(_file_documents(source, progress))
+        parts = [(None, len(source), (_Found(*item) for item in source.items()))]
+    elif is_dataset(source):
+        parts = [_dataset(str(source))]
+    else:
+        parts = _files(source)
+    parts = list(parts)
+    seen: set[str] = set()
+    tell = _teller(progress, sum(size for _, size, _ in parts))
+    before = 0
+    for path, size, documents in parts:
+        done = before
+        for document in documents:
+            name = document.id if isinstance(document.id, str) else str(document.id)
+            if name in seen or not _is_usable(name) or not isinstance(document.text, str):
+                message = _defect(document, name, seen)
+                raise FormatError(path, message, document.line) if path else InputError(message)
+            seen.add(name)
+            yield Document(name, document.text)
+            done = min(done + document.size, before + size)  # packed files hold more than this
+            tell(done)
+        before += size
+        tell(before)
+    if not seen:
+        raise InputError(f"the collection holds no documents: {_EXPECTED}")
+
+
+def _teller(progress: Progress | None, total: int) -> Callable[[int], None]:
+    """Return a function that tells of every hundredth of the total."""
+    reported = 0
+
+    def tell(done: int) -> None:
+        nonlocal reported
+        if progress is not None and (done == total or done - reported >= max(1, total // 100)):
+            reported = done
+            progress(done, total)
+
+    return tell
 
 
 def collection_digest(source: Source) -> str:
-    """A checksum of what `read_collection` would read; of an `irds:` name, its name and size."""
+    """Return a checksum of what `read_collection` reads; for `irds:`, of name and size."""
     digest = hashlib.blake2b(digest_size=16)
     if is_builtin(source):
         source = builtin_documents()
@@ -103,7 +133,7 @@ def collection_digest(source: Source) -> str:
         _feed(digest, name.encode(), str(load_dataset(name, "docs").docs_count()).encode())
     else:
         folder = _folder(source)
-        for path in _files(source):
+        for path in _paths(source):
             label = path.name if folder is None else path.relative_to(folder).as_posix()
             _feed(digest, label.encode("utf-8", "surrogateescape"))
             with open_again(path) as stream:
@@ -117,21 +147,8 @@ def _feed(digest: Any, *parts: bytes) -> None:
         digest.update(len(part).to_bytes(8, "little") + part)
 
 
-def _distinct(documents: Iterator[_SourceDocument]) -> Iterator[Document]:
-    """The documents with usable ids, each once."""
-    seen: set[str] = set()
-    for document in documents:
-        name = document.id if isinstance(document.id, str) else str(document.id)
-        if name in seen or not _is_usable(name) or not isinstance(document.text, str):
-            raise _defect(document, name, seen)
-        seen.add(name)
-        yield Document(name, document.text)
-    if not seen:
-        raise InputError(f"the collection holds no documents: {_EXPECTED}")
-
-
 def _is_usable(name: str) -> bool:
-    """Whether a run can name a document so: no blanks, and no halves of letters."""
+    """Return whether a run can name a document so: no blanks, and no halves of letters."""
     if name.split() != [name]:
         return False
     try:
@@ -140,54 +157,20 @@ def _is_usable(name: str) -> bool:
         return False
 
 
-def _defect(document: _SourceDocument, name: str, seen: set[str]) -> InputError:
+def _defect(document: _Found, name: str, seen: set[str]) -> str:
     if name in seen:
-        message = f"the document {name!r} occurs twice: remove one"
-    elif not isinstance(document.text, str):
-        message = f"expected text for the document {name!r}, got {document.text!r:.40}"
-    else:
-        message = f"expected a document id without blanks, got {name[:40]!r}: runs name it"
-    return (
-        InputError(message)
-        if document.path is None
-        else FormatError(document.path, message, document.line)
-    )
+        return f"the document {name!r} occurs twice: remove one"
+    if not isinstance(document.text, str):
+        return f"expected text for the document {name!r}, got {document.text!r:.40}"
+    return f"expected a document id without blanks, got {name[:40]!r}: runs name it"
 
 
-def _watched(
-    documents: Iterator[_SourceDocument],
-    size: int,
-    progress: Progress | None,
-    *,
-    before: int = 0,
-    total: int | None = None,
-) -> Iterator[_SourceDocument]:
-    """The same documents, `size` in all; `progress` is told every hundredth of `total`.
-
-    What is packed takes fewer bytes than come out of it: the rest of it is told when it ends.
-    """
-    if progress is None:
-        yield from documents
-        return
-    total = size if total is None else total
-    done = reported = before
-    for document in documents:
-        yield document
-        done += document.size
-        if done - reported >= total // 100 and done < before + size:
-            reported = done
-            progress(done, total)
-    progress(before + size, total)
-
-
-def _files(source: PathLike | Iterable[PathLike]) -> list[Path]:
+def _paths(source: PathLike | Iterable[PathLike]) -> list[Path]:
     folder = _folder(source)
     if folder is None:
         return find_files(source)
-    inside = (path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
-    visible = sorted(
-        path for path in inside if not any(part.startswith(".") for part in path.parts)
-    )
+    inside = sorted(path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
+    visible = [path for path in inside if not any(part.startswith(".") for part in path.parts)]
     if not visible:
         raise InputError(f"{folder}: the folder holds no files")
     return [folder / path for path in visible]
@@ -198,31 +181,26 @@ def _folder(source: PathLike | Iterable[PathLike]) -> Path | None:
     return path if path is not None and path.is_dir() else None
 
 
-def _file_documents(
-    source: PathLike | Iterable[PathLike], progress: Progress | None
-) -> Iterator[_SourceDocument]:
-    files = _files(source)
-    read = _reader(files[0], _folder(source))
-    sizes = [size_of(path) for path in files]
-    before = 0
-    for path, size in zip(files, sizes, strict=True):
-        yield from _watched(read(path), size, progress, before=before, total=sum(sizes))
-        before += size
-
-
-def _reader(first: Path, folder: Path | None) -> Callable[[Path], Iterator[_SourceDocument]]:
-    with open_bytes(first) as stream:
+def _files(
+    source: PathLike | Iterable[PathLike],
+) -> list[tuple[Path | None, int, Iterator[_Found]]]:
+    """Return each file with its size and its documents; the first file says which form all have."""
+    files, folder = _paths(source), _folder(source)
+    with open_bytes(files[0]) as stream:
         head = stream.read(4096).removeprefix(_BOM)
+    read: Callable[[Path], Iterator[_Found]]
     if head.lstrip().startswith(b"{"):
-        return _json_documents
-    if _STARTS_WITH_DOC.match(head):
-        return _sgml_documents
-    if folder is None:
-        raise FormatError(first, f"{_EXPECTED}, got {head[:40]!r}" if head else "empty", 1)
-    return lambda path: _text_document(path, folder)
+        read = _json_documents
+    elif _STARTS_WITH_DOC.match(head):
+        read = _sgml_documents
+    elif folder is None:
+        raise FormatError(files[0], f"{_EXPECTED}, got {head[:40]!r}" if head else "empty", 1)
+    else:
+        read = partial(_text_document, folder)
+    return [(path, size_of(path), read(path)) for path in files]
 
 
-def _json_documents(path: Path) -> Iterator[_SourceDocument]:
+def _json_documents(path: Path) -> Iterator[_Found]:
     with open_bytes(path, kept=False) as stream:
         for line, raw in enumerate(stream, start=1):
             content = raw.removeprefix(_BOM) if line == 1 else raw
@@ -235,50 +213,47 @@ def _json_documents(path: Path) -> Iterator[_SourceDocument]:
             if not isinstance(record, dict):
                 got = content[:40].decode("utf-8", "replace")
                 raise FormatError(path, f"expected a JSON object in UTF-8, got {got!r}", line)
-            name, text = _json_id(record, path, line), _json_text(record, path, line)
-            yield _SourceDocument(name, text, path, line, len(raw))
+            try:
+                yield _Found(_json_id(record), _json_text(record), line, len(raw))
+            except InputError as error:
+                raise FormatError(path, str(error), line) from None
 
 
-def _json_id(record: dict[str, Any], path: Path, line: int) -> str | int:
+def _json_id(record: dict[str, Any]) -> str | int:
     for field in _ID_FIELDS:
         value = record.get(field)
         if isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool)):
             return value
-    raise _lacking("'id' with text or a number", record, path, line)
+    raise _lacking("'id' with text or a number", record)
 
 
-def _json_text(record: dict[str, Any], path: Path, line: int) -> str:
-    title = record.get("title") or ""
-    for field in _TEXT_FIELDS:
-        if field in record:
-            text = record[field] or ""
-            break
-    else:
-        if "title" not in record:
-            raise _lacking("'text' or 'title'", record, path, line)
-        text = ""
+def _json_text(record: dict[str, Any]) -> str:
+    field = next((field for field in _TEXT_FIELDS if field in record), "")
+    if not field and "title" not in record:
+        raise _lacking("'text' or 'title'", record)
+    title, text = record.get("title") or "", record.get(field) or ""
     if not isinstance(title, str) or not isinstance(text, str):
-        raise FormatError(path, "expected title and text as strings", line)
+        raise InputError("expected title and text as strings")
     return f"{title} {text}" if title else text
 
 
-def _lacking(field: str, record: dict[str, Any], path: Path, line: int) -> FormatError:
+def _lacking(field: str, record: dict[str, Any]) -> InputError:
     got = ", ".join(map(repr, list(record)[:8])) or "none"
-    return FormatError(path, f"expected a field {field}, got fields {got}", line)
+    return InputError(f"expected a field {field}, got fields {got}")
 
 
-def _sgml_documents(path: Path) -> Iterator[_SourceDocument]:
+def _sgml_documents(path: Path) -> Iterator[_Found]:
     line = 1
     for block in _sgml_blocks(path):
         opened = _OPEN_DOC.search(block)
         start = opened.start() if opened else len(block)
-        # Around documents, only tags may stand: of a prologue, or of an element around them all.
+        # Around documents there may only be tags: of a prologue, or of an element around them all.
         if other := _ANY_TAG.sub(b"", block[:start]).strip():
             raise FormatError(path, f"expected <DOC>, got {decoded(other[:40])!r}", line)
         if opened:
             first = line + block.count(b"\n", 0, start)
             name, text = _sgml_document(block[opened.end() :], path, first)
-            yield _SourceDocument(name, text, path, first, len(block))
+            yield _Found(name, text, first, len(block))
         line += block.count(b"\n")
 
 
@@ -290,36 +265,21 @@ def _sgml_document(content: bytes, path: Path, line: int) -> tuple[str, str]:
     if next_one := _NEXT_DOC.search(content):
         line += content.count(b"\n", 0, next_one.start())
         raise FormatError(path, "a <DOC> begins here before the last one ended: add </DOC>", line)
-    opened = _OPEN_DOCNO.search(content)
-    ended = _CLOSE_HEADER[b"docno"].search(content, opened.end()) if opened else None
-    if opened is None or ended is None:
+    name = _DOCNO.search(content)
+    if name is None:
         raise FormatError(path, "this <DOC> has no <DOCNO>…</DOCNO>", line)
-    text = _TAG.sub(" ", decoded(_without_header(content)))
-    name = decoded(content[opened.end() : ended.start()]).strip()
+    for tag, header in _HEADERS.items():  # which are no text
+        # Behind its last end no header closes: searching there would take quadratic time.
+        end = content.lower().rfind(b"</" + tag) + len(tag) + 64
+        content = header.sub(b" ", content[:end]) + content[end:]
+    text = _TAG.sub(" ", decoded(content))
     if "&" in text:
         text = html.unescape(_OVERLONG.sub("\N{REPLACEMENT CHARACTER}", text))
-    return name, text
-
-
-def _without_header(content: bytes) -> bytes:
-    """A document without the elements that are no text."""
-    place, kept = 0, []
-    unclosed: set[bytes] = set()
-    for opened in _OPEN_HEADER.finditer(content):
-        tag = opened[1].lower()
-        if opened.start() < place or tag in unclosed:
-            continue
-        closed = _CLOSE_HEADER[tag].search(content, opened.end())
-        if closed is None:  # nor is there one for those that follow
-            unclosed.add(tag)
-            continue
-        kept += [content[place : opened.start()], b" "]
-        place = closed.end()
-    return b"".join([*kept, content[place:]])
+    return decoded(name[1]).strip(), text
 
 
 def _sgml_blocks(path: Path) -> Iterator[bytes]:
-    """The file in pieces that each end with a `</DOC>`, and the rest."""
+    """Yield the file in pieces that each end with a `</DOC>`, and the rest."""
     with open_bytes(path) as stream:
         kept, searched = bytearray(), 0
         while piece := stream.read(CHUNK):
@@ -328,7 +288,7 @@ def _sgml_blocks(path: Path) -> Iterator[bytes]:
             for end in [closed.end() for closed in _CLOSE_DOC.finditer(kept, searched)]:
                 yield bytes(kept[start:end])
                 start = end
-            # What was searched is not searched again, but for a tag that may go on.
+            # What was searched is not searched again, except for a tag that may go on.
             last = kept.rfind(b"<", max(start, searched))
             searched = (len(kept) if last < 0 else last) - start
             del kept[:start]
@@ -338,25 +298,26 @@ def _sgml_blocks(path: Path) -> Iterator[bytes]:
         yield bytes(kept)
 
 
-def _text_document(path: Path, folder: Path) -> Iterator[_SourceDocument]:
+def _text_document(folder: Path, path: Path) -> Iterator[_Found]:
     with open_bytes(path) as stream:
         raw = stream.read()
     below = path.relative_to(folder).with_name(base_name(path).removesuffix(".txt"))
-    text = decoded(raw.removeprefix(_BOM))
-    yield _SourceDocument(below.as_posix(), text, path, 1, len(raw))
+    yield _Found(below.as_posix(), decoded(raw.removeprefix(_BOM)), 1, len(raw))
 
 
-def _dataset_documents(dataset: str, progress: Progress | None) -> Iterator[_SourceDocument]:
-    held = load_dataset(dataset, "docs")
-    documents = (
-        _SourceDocument(document.doc_id, _text_of(document)) for document in held.docs_iter()
-    )
-    try:
-        yield from _watched(documents, held.docs_count(), progress)
-    except Exception as error:
-        reason = " ".join(str(error).split()) or type(error).__name__
-        message = f"{dataset}: ir_datasets could not give its documents: {reason}"
-        raise MachineError(message) from error
+def _dataset(name: str) -> tuple[None, int, Iterator[_Found]]:
+    held = load_dataset(name, "docs")
+
+    def documents() -> Iterator[_Found]:
+        try:
+            for document in held.docs_iter():
+                yield _Found(document.doc_id, _text_of(document))
+        except Exception as error:
+            reason = " ".join(str(error).split()) or type(error).__name__
+            message = f"{name}: ir_datasets could not give its documents: {reason}"
+            raise MachineError(message) from error
+
+    return None, held.docs_count() or 0, documents()
 
 
 def _text_of(document: Any) -> str:

@@ -3,7 +3,7 @@
 R. Krovetz, Viewing morphology as an inference process, SIGIR 1993, doi:10.1145/160688.160718. The
 rules are those of the Lemur project's implementation, and the dictionary is its dictionary: head
 words, exceptions (head words that -ed and -ing are not reduced to), and words that have a root,
-such as italian and italy. A step's rules yield the words to look up, in order; the last one is the
+such as italian and italy. A step yields the words to look up, in order; the last one is the
 default, whether or not the dictionary has it.
 """
 
@@ -41,12 +41,11 @@ def krovetz(word: str) -> str:
     if not _STEMMED.fullmatch(word):
         return word
     roots, _ = _dictionary()
-    for ending, rule in _STEPS:
+    for step in _STEPS:
         if word in roots:
             break
-        if _ends(word, ending):
-            candidates = list(rule(word.removesuffix(ending)))
-            word = next((each for each in candidates if each in roots), candidates[-1])
+        forms = list(_forms(step, word) if isinstance(step, str) else step(word))
+        word = next((form for form in forms if form in roots), forms[-1])
     return roots.get(word, word)
 
 
@@ -62,15 +61,11 @@ def _undoubled(word: str) -> list[str]:
     return [word[:-1]] if is_doubled else []
 
 
-def _ends(word: str, ending: str) -> bool:
-    return len(word) > len(ending) and word.endswith(ending)
-
-
 def _plural(word: str) -> Iterator[str]:
-    if _ends(word, "ies"):
+    if word.endswith("ies") and len(word) > 3:
         yield word[:-1]
         yield word[:-3] + "y"
-    elif _ends(word, "es"):
+    elif word.endswith("es") and len(word) > 2:
         if len(word) > 3 and not word.endswith("sses"):
             yield word[:-1]
         yield word[:-2]
@@ -86,8 +81,7 @@ def _past(word: str) -> Iterator[str]:
         yield word[:-1]
         yield word[:-3] + "y"
     elif len(word) > 4 and word.endswith("ed") and any(_vowels(word[:-2])):
-        default = [word] if word.startswith("un") else [word[:-1]]
-        yield from _inflected(word[:-2], default)
+        yield from _inflected(word[:-2], word if word.startswith("un") else word[:-1])
     else:
         yield word
 
@@ -96,12 +90,12 @@ def _progressive(word: str) -> Iterator[str]:
     stem = word[:-3]
     if len(word) > 5 and word.endswith("ing") and any(_vowels(stem)):
         has_two = len(stem) > 1 and not any(_vowels(stem)[-2:])
-        yield from _inflected(stem, [stem if has_two else stem + "e"])
+        yield from _inflected(stem, stem if has_two else stem + "e")
     else:
         yield word
 
 
-def _inflected(stem: str, default: list[str]) -> Iterator[str]:
+def _inflected(stem: str, default: str) -> Iterator[str]:
     """Yield what a word that lost -ed or -ing may come from."""
     roots, exceptions = _dictionary()
     if stem + "e" in roots and stem + "e" not in exceptions:
@@ -109,46 +103,15 @@ def _inflected(stem: str, default: list[str]) -> Iterator[str]:
         return
     yield stem
     single = _undoubled(stem)
-    yield from [*single, stem] if single else default
-
-
-def _ity(stem: str) -> Iterator[str]:
-    yield stem
-    yield stem + "e"
-    if stem.endswith("il"):
-        yield stem[:-2] + "le"
-    else:
-        yield stem + "e" if stem.endswith("iv") else stem
-
-
-def _ness(stem: str) -> Iterator[str]:
-    yield stem[:-1] + "y" if stem.endswith("i") else stem
-
-
-def _ion(word: str) -> Iterator[str]:
-    if _ends(word, "ization"):
-        yield word[:-5] + "e"
-        return
-    if _ends(word, "ition"):
-        yield word[:-5] + "e"
-    if _ends(word, "ation"):
-        yield word[:-3] + "e"
-        yield word[:-5] + "e"
-        yield word[:-5]
-    if _ends(word, "ication"):
-        yield word[:-7] + "y"
-    if _ends(word, "ion"):
-        yield word[:-3] + "e"
-        yield word[:-3]
-    yield word
+    yield from [*single, stem] if single else [default]
 
 
 def _er_and_or(word: str) -> Iterator[str]:
     stem = word[:-2]
-    if _ends(word, "izer"):
+    if word.endswith("izer") and len(word) > 4:
         yield word[:-1]
         return
-    if _ends(word, "er") or _ends(word, "or"):
+    if word.endswith(("er", "or")):
         yield from _undoubled(stem)
         if stem.endswith("i"):
             yield stem[:-1] + "y"
@@ -160,108 +123,54 @@ def _er_and_or(word: str) -> Iterator[str]:
     yield word
 
 
-def _ly(stem: str) -> Iterator[str]:
-    yield stem + "le"
-    yield stem
-    if stem.endswith("ab"):
-        yield stem + "le"
-        return
-    if stem.endswith("i"):
-        yield stem[:-1] + "y"
-    yield stem
-
-
-def _al(stem: str) -> Iterator[str]:
-    yield stem
-    yield from _undoubled(stem)
-    yield stem + "e"
-    yield stem + "um"
-    if stem.endswith("ic"):
-        yield stem[:-2]
-        yield stem[:-2] + "y"
-        yield stem
-        return
-    if stem.endswith("i"):
-        yield stem[:-1]
-    yield stem + "al"
-
-
-def _ive(stem: str) -> Iterator[str]:
-    yield stem
-    yield stem + "e"
-    if stem.endswith("at"):
-        yield stem[:-2] + "e"
-        yield stem[:-2]
-    yield stem + "ion"
-    yield stem + "ive"
-
-
-def _ize(stem: str) -> Iterator[str]:
-    yield stem
-    yield from _undoubled(stem)
-    yield stem + "e"
-    yield stem + "ize"
-
-
-def _ment(stem: str) -> Iterator[str]:
-    yield stem
-    yield stem + "ment"
-
-
-def _ble(stem: str) -> Iterator[str]:
-    if stem[-1] in "ai":
-        base = stem[:-1]
-        yield base
-        yield from _undoubled(base)
-        yield base + "e"
-        yield base + "ate"
-    yield stem + "ble"
-
-
-def _ism(stem: str) -> Iterator[str]:
-    yield stem
-
-
-def _ic(stem: str) -> Iterator[str]:
-    yield stem + "ical"
-    yield stem + "y"
-    yield stem + "e"
-    yield stem
-    yield stem + "ic"
-
-
-def _ncy(stem: str) -> Iterator[str]:
-    if stem[-1] in "ea":
-        yield stem + "nt"
-        yield stem + "nce"
-    else:
-        yield stem + "ncy"
-
-
-def _nce(stem: str) -> Iterator[str]:
-    if stem[-1] in "ea":
-        yield stem[:-1] + "e"
-        yield stem[:-1]
-    yield stem + "nce"
-
-
-_STEPS: tuple[tuple[str, Callable[[str], Iterator[str]]], ...] = (
-    ("", _plural),
-    ("", _past),
-    ("", _progressive),
-    ("ity", _ity),
-    ("ness", _ness),
-    ("", _ion),
-    ("", _er_and_or),
-    ("ly", _ly),
-    ("al", _al),
-    ("ive", _ive),
-    ("ize", _ize),
-    ("ment", _ment),
-    ("ble", _ble),
-    ("ism", _ism),
-    ("ic", _ic),
-    ("ncy", _ncy),
-    ("nce", _nce),
+_STEPS: tuple[Callable[[str], Iterator[str]] | str, ...] = (
+    _plural,
+    _past,
+    _progressive,
+    "ity: - -e il>le. iv>ive. -.",
+    "ness: i>y. -.",
+    "ization: -ize. ition: -e ation: -ate -e - ication: -y ion: -e -",
+    _er_and_or,
+    "ly: -le - ab>able. i>y -.",
+    "al: - = -e -um ic> ic>y ic>ic. i>",
+    "ive: - -e at>e at> -ion",
+    "ize: - = -e",
+    "ment: -",
+    "ble: a> a>= a>e a>ate i> i>= i>e i>ate",
+    "ism: -.",
+    "ic: -ical -y -e -",
+    "ncy: e>ent a>ant e>ence. a>ance.",
+    "nce: e>e a>e e> a>",
 )
-"""Each ending, and the rule for what is before it; rules without an ending take the whole word."""
+"""What a word is looked up as, step by step. Behind an ending, `-x` puts x in its place, `=` takes
+one of two equal consonants before it, and `y>x` applies to what ends in y before it. A full stop
+accepts the form even if the dictionary lacks it."""
+
+
+@functools.cache
+def _rules(step: str) -> tuple[tuple[str, tuple[tuple[str, str, bool], ...]], ...]:
+    """Return the endings of a step, each with (what is before it, what replaces both, accepted)."""
+    endings: list[tuple[str, list[tuple[str, str, bool]]]] = []
+    for part in step.split():
+        if part.endswith(":"):
+            endings.append((part[:-1], []))
+        else:
+            form, accepted = part.rstrip("."), part.endswith(".")
+            before, _, new = form.rpartition(">") if ">" in form else ("", "", form.lstrip("-"))
+            endings[-1][1].append((before, new, accepted))
+    return tuple((ending, tuple(rules)) for ending, rules in endings)
+
+
+def _forms(step: str, word: str) -> Iterator[str]:
+    """Yield the forms of a word by the rules of a step, up to the first that is accepted."""
+    for ending, rules in _rules(step):
+        if not word.endswith(ending) or len(word) == len(ending):
+            continue
+        stem = word.removesuffix(ending)
+        for before, new, accepted in rules:
+            if stem.endswith(before):
+                rest = stem.removesuffix(before)
+                yield from _undoubled(rest) if new == "=" else [rest + new]
+                if accepted:
+                    return
+    yield word

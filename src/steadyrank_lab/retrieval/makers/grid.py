@@ -1,19 +1,18 @@
 """`grid`: runs of every combination of stop list, lexical unit and model.
 
-For anyone who wants many comparable systems of which every component is known: the grid of points
-(Ferro & Silvello, CLEF 2016, doi:10.1007/978-3-319-44564-9_2). A collection is cut into words
-once; each stop list and lexical unit make an index of what the topics use; one pass over its
-postings serves eight models.
+The grid of points has many comparable systems with known components (Ferro & Silvello, CLEF 2016,
+doi:10.1007/978-3-319-44564-9_2). A collection is cut into words once; each stop list and lexical
+unit make an index of what the topics use.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
 from pathlib import Path
-from typing import Any, NamedTuple, Unpack
+from typing import Any, Unpack
 
 from steadyrank.data.read.sources import PathLike
 from steadyrank.data.scores import Scores
@@ -30,26 +29,18 @@ from steadyrank_lab.retrieval.engine.models import (
     parse_model,
     spelled_model,
 )
-from steadyrank_lab.retrieval.engine.search import (
-    DocumentOrder,
-    Wanted,
-    order_documents,
-    search_all,
-)
+from steadyrank_lab.retrieval.engine.search import search_all
 from steadyrank_lab.retrieval.engine.tokens import STOP_LISTS, stop_words
-from steadyrank_lab.retrieval.engine.word_counts import WordCounts
-from steadyrank_lab.retrieval.makers.inputs import Evaluation
 from steadyrank_lab.retrieval.makers.runs import (
     Info,
-    Made,
+    MadeRun,
     Making,
     MakingOptions,
+    Sources,
     Task,
     WrittenRuns,
-    keep_and_score,
     lay_out_runs,
     score_made_runs,
-    wanted_by,
     write_runs,
 )
 
@@ -153,7 +144,7 @@ def grid(
     >>> scores.runs[:3], scores.run_info["lexical"][:3]
     (('none_none_BM25', 'none_none_PL2', 'none_porter_BM25'), ('none', 'none', 'porter'))
     """
-    _, making = _prepare(corpus, topics, **options)
+    making, _ = _prepare(corpus, topics, **options)
     return score_made_runs(
         making,
         corpus=corpus,
@@ -205,16 +196,8 @@ def write_grid(
     >>> result.runs, (result.folder / "runs").is_dir()
     (('none_none_BM25',), True)
     """
-    components, making = _prepare(corpus, topics, **options)
-    return GridResult(**components._asdict(), **write_runs(making, out))
-
-
-class _Components(NamedTuple):
-    """What is combined."""
-
-    stop_lists: tuple[str, ...]
-    lexical: tuple[str, ...]
-    models: tuple[str, ...]
+    making, components = _prepare(corpus, topics, **options)
+    return GridResult(**components, **write_runs(making, out))
 
 
 def _prepare(
@@ -225,7 +208,7 @@ def _prepare(
     lexical: Names = UNITS,
     models: str | Model | Iterable[str | Model] = tuple(MODELS),
     **options: Unpack[MakingOptions],
-) -> tuple[_Components, Making]:
+) -> tuple[Making, dict[str, Any]]:
     stops, units = _listed(stop_lists), _listed(lexical)
     for unit in units:
         check_choice("lexical unit", unit, UNITS)
@@ -235,80 +218,45 @@ def _prepare(
         if not names:
             raise InputError(f"name at least one {what}")
     stopped = {stop: sorted(stop_words(stop)) for stop in stops}
-    spellings = tuple(map(spelled_model, parsed))
-    tasks, info = _tasks(stops, units, parsed)
-    settings = {"makes": "grid", "stop_lists": stopped, "lexical": units, "models": spellings}
-    components = _Components(stops, units, spellings)
+    spelled = tuple(map(spelled_model, parsed))
+    tasks: list[Task] = []
+    info: list[Info] = []
+    for stop_list, unit in product(stops, units):  # a file's name represents the file
+        stop = stop_list if stop_list in STOP_LISTS else Path(stop_list).stem
+        runs = tuple(f"{stop}_{unit}_{model}" for model in parsed)
+        tasks.append(Task(name=f"{stop}_{unit}", runs=runs, what=(stop_list, unit)))
+        info += [{"stop_list": stop, "lexical": unit, "model": str(model)} for model in parsed]
+    settings = {"makes": "grid", "stop_lists": stopped, "lexical": units, "models": spelled}
     making = lay_out_runs(
         corpus,
         topics,
-        make=_make,
-        plan=partial(_plan, components),
-        tasks=tasks,
-        info=info,
+        make=partial(_make, spelled),
+        tasks=tuple(tasks),
+        info=tuple(info),
         settings=settings,
         **options,
     )
-    return components, making
+    return making, {"stop_lists": stops, "lexical": units, "models": spelled}
 
 
 def _listed(names: Names) -> tuple[str, ...]:
     return (names,) if isinstance(names, str) else tuple(names)
 
 
-def _tasks(
-    stop_lists: Sequence[str], units: Sequence[str], models: Sequence[Model]
-) -> tuple[tuple[Task, ...], tuple[Info, ...]]:
-    """A task for each index, with what is known of its runs; a file's name stands for the file."""
-    tasks: list[Task] = []
-    info: list[Info] = []
-    for stop_list, unit in product(stop_lists, units):
-        stop = stop_list if stop_list in STOP_LISTS else Path(stop_list).stem
-        rows = [{"stop_list": stop, "lexical": unit, "model": str(model)} for model in models]
-        runs = tuple(f"{stop}_{unit}_{model}" for model in models)
-        tasks.append(Task(name=f"{stop}_{unit}", runs=runs, what=(stop_list, unit)))
-        info += rows
-    return tuple(tasks), tuple(info)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Plan:
-    """All that a task depends on, but its stop list and lexical unit."""
-
-    counts: WordCounts
-    topics: Mapping[str, str]
-    models: tuple[str, ...]
-    depth: int
-    order: DocumentOrder
-    evaluation: Evaluation | None
-    wanted: Wanted | None
-
-
-def _plan(components: _Components, making: Making, evaluation: Evaluation | None) -> _Plan:
-    order = order_documents(making.counts.documents)
-    return _Plan(
-        counts=making.counts,
-        topics=making.topics,
-        models=components.models,
-        depth=making.depth,
-        order=order,
-        evaluation=evaluation,
-        wanted=wanted_by(evaluation, making.topics, order),
-    )
-
-
-def _make(plan: _Plan, task: Task) -> Made:
+def _make(models: Sequence[str], sources: Sources, _: Any, task: Task) -> Iterator[MadeRun]:
+    """Make the runs of all models on one index, or those that are to be written."""
     stop_list, unit = task.what
-    positions = needs_positions(plan.models)
     index = build_index(
-        plan.counts, plan.topics, stop_list=stop_list, unit=unit, positions=positions
+        sources.counts,
+        sources.topics,
+        stop_list=stop_list,
+        unit=unit,
+        positions=needs_positions(models),
     )
-    models = dict(zip(task.runs, plan.models, strict=True))
+    chosen = dict(zip(task.runs, models, strict=True))
     if not task.score:
-        models = {run: model for run, model in models.items() if run in task.write}
-    rankings = search_all(index, models.values(), depth=plan.depth, order=plan.order)
-    runs = (  # Nobody asks where judged documents stand unless there are judgments.
-        (run, partial(ranking.to_run, run), partial(ranking.judged, plan.wanted))  # type: ignore[arg-type]
-        for run, ranking in zip(models, rankings, strict=True)
-    )
-    return keep_and_score(task, plan.evaluation, runs)
+        chosen = {run: model for run, model in chosen.items() if run in task.write}
+    rankings = search_all(index, chosen.values(), depth=sources.depth, order=sources.order)
+    for run, ranking in zip(chosen, rankings, strict=True):
+        judge = partial(ranking.judged, sources.wanted)  # type: ignore[arg-type]
+        yield MadeRun(run, partial(ranking.to_run, run), judge)

@@ -1,13 +1,13 @@
 """Studies that make runs: what their options, their work and their results have in common.
 
-A maker lays out tasks that each make some runs, and says how. Here these are carried out:
-written into a folder, scored without being written, or both.
+A maker lays out tasks that each make some runs, and a function that makes them. Here these are
+carried out: written into a folder, scored without being written, or both.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,7 +16,7 @@ import numpy as np
 from steadyrank._version import __version__
 from steadyrank.compute.executors import Machine, Progress, as_finished, is_elsewhere, workers
 from steadyrank.compute.files import check_still_there, sweep, write_whole
-from steadyrank.compute.stores import Store, open_store
+from steadyrank.compute.stores import open_store
 from steadyrank.data.qrels import JudgedRun
 from steadyrank.data.read.sources import PathLike
 from steadyrank.data.run import Run
@@ -27,7 +27,13 @@ from steadyrank.errors import InputError, arg, check_count
 from steadyrank.measures.evaluate import Missing, NoRelevant, report_missing
 from steadyrank.measures.names import Measure
 from steadyrank.notebook import Framed, shown_by
-from steadyrank_lab.retrieval.engine.search import DEPTH, DocumentOrder, Wanted, find_wanted
+from steadyrank_lab.retrieval.engine.search import (
+    DEPTH,
+    DocumentOrder,
+    Wanted,
+    find_wanted,
+    order_documents,
+)
 from steadyrank_lab.retrieval.engine.word_counts import WordCounts
 from steadyrank_lab.retrieval.makers.inputs import (
     Evaluation,
@@ -39,22 +45,17 @@ from steadyrank_lab.retrieval.makers.inputs import (
 )
 
 Info = Mapping[str, str]
-"""What is known of a run: name of a column to its value."""
+"""What is known of a run: the value of each column."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunFolder:
+class RunFolder(NamedTuple):
     """A folder that fills with runs."""
 
     root: Path
 
     def path(self, name: str) -> Path:
-        """Where a run lies."""
+        """Return where a run is kept."""
         return self.root / "runs" / f"{name}.run"
-
-    def lacks(self, name: str) -> bool:
-        """Whether a run is still to be made."""
-        return not self.path(name).exists()
 
     def save(self, name: str, content: bytes) -> None:
         """Keep a run, whole or not at all."""
@@ -62,25 +63,27 @@ class RunFolder:
         write_whole(self.path(name), content)
 
     def finish(self, runs: Sequence[str], info: Sequence[Info]) -> None:
-        """Say what the runs are, once all are there."""
-        columns = list(dict.fromkeys(key for row in info for key in row))
-        rows = [
-            [run, *(row.get(key, "") for key in columns)]
-            for run, row in zip(runs, info, strict=True)
-        ]
+        """Write what is known of the runs, once all are there."""
+        columns = _columns(info)
+        rows = zip(runs, *columns.values(), strict=True)
         check_still_there(self.root)
         write_whole(self.root / "run-info.csv", "".join(map(csv_line, [["run", *columns], *rows])))
 
 
+def _columns(info: Sequence[Info]) -> dict[str, tuple[str, ...]]:
+    names = dict.fromkeys(key for row in info for key in row)
+    return {name: tuple(row.get(name, "") for row in info) for name in names}
+
+
 def open_run_folder(folder: PathLike, settings: Mapping[str, Any]) -> RunFolder:
-    """The folder of runs that these settings make; refused if others made it."""
+    """Return the folder of runs that these settings make; it is refused if others made it."""
     root = open_store(folder, settings).folder
     (root / "runs").mkdir(exist_ok=True)
     sweep(root / "runs")
     return RunFolder(root)
 
 
-def check_run_names(names: Sequence[str]) -> None:
+def _check_names(names: Sequence[str]) -> None:
     """Refuse names that no file or TREC line can hold, or that two runs would share."""
     for name in names:
         if not name or name.split() != [name] or Path(name).name != name:
@@ -95,7 +98,7 @@ class Task:
     """Runs that are made together."""
 
     name: str
-    """Under which a store keeps their scores."""
+    """The name under which a store keeps their scores."""
     runs: tuple[str, ...]
     what: Any
     """What the function that makes them must know."""
@@ -107,33 +110,46 @@ class Task:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Made:
-    """What a task has made."""
+class Sources:
+    """A collection, its topics, and the judgments to score by, if there are any."""
 
-    scores: dict[str, np.ndarray] = field(default_factory=dict)
-    """As a store keeps them: values [run, measure, topic], and lacking [run], the judged topics
-    without documents."""
-    texts: dict[str, bytes] = field(default_factory=dict)
-
-    def keep(self, task: Task, run: Run) -> None:
-        """Write a run, here or, from another machine, there."""
-        if not len(run):
-            raise InputError(
-                f"{run.name} retrieves nothing for any topic: no unit of the topics occurs in "
-                "the collection"
-            )
-        if task.folder is None:
-            self.texts[run.name] = run_text(run)
-        else:
-            task.folder.save(run.name, run_text(run))
+    counts: WordCounts
+    topics: Mapping[str, str]
+    depth: int
+    order: DocumentOrder
+    evaluation: Evaluation | None
+    wanted: Wanted | None
 
 
-MadeRun = tuple[str, Callable[[], Run], Callable[[], JudgedRun]]
-"""A run's name, the run, and where judged documents stand in it, the latter two on demand."""
+class MadeRun(NamedTuple):
+    """A run's name, and on demand the run, and where judged documents are in it."""
+
+    name: str
+    to_run: Callable[[], Run]
+    judge: Callable[[], JudgedRun]
+
+
+class _Plan(NamedTuple):
+    """How the runs of a task are made: `make(sources, prepared, task)`."""
+
+    make: Callable[[Sources, Any, Task], Iterator[MadeRun]]
+    sources: Sources
+    prepared: Any
+
+
+class _Made(NamedTuple):
+    """Scores as a store keeps them, and runs as text.
+
+    Scores are `values`, [run, measure, topic], and `lacking`, the number of judged topics for which
+    each run has no documents.
+    """
+
+    scores: dict[str, np.ndarray]
+    texts: dict[str, bytes]
 
 
 class MakingOptions(Machine, total=False):
-    """What every maker of runs takes by name, beside judgments and folders."""
+    """What every maker of runs takes by name, in addition to judgments and folders."""
 
     depth: int
     cache: PathLike | None
@@ -143,7 +159,7 @@ class MakingOptions(Machine, total=False):
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 @shown_by()
 class WrittenRuns(Framed):
-    """Runs in a folder, and of what they were made."""
+    """Runs in a folder, and what they were made of."""
 
     depth: int
     n_documents: int
@@ -152,28 +168,27 @@ class WrittenRuns(Framed):
     runs: tuple[str, ...]
     run_info: tuple[Info, ...]
     written: int
-    """Runs that were made now; the others were there."""
+    """Number of runs that were made now; the others were there."""
 
     def rows(self) -> list[dict[str, str]]:
-        """One dictionary a run, as run-info.csv has it."""
+        """Return one dictionary per run, as run-info.csv has it."""
         return [{"run": run, **info} for run, info in zip(self.runs, self.run_info, strict=True)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Making:
-    """A collection and its topics, the runs to make of them, by which tasks, and who does it."""
+    """A collection and its topics, and the runs to make of them."""
 
     depth: int
     counts: WordCounts
     topics: Mapping[str, str]
-    make: Callable[[Any, Task], Made]
-    """Makes the runs of a task by a plan."""
-    plan: Callable[[Making, Evaluation | None], Any]
-    """Makes the plan: all that the tasks depend on, and what judgments ask of them."""
+    make: Callable[[Sources, Any, Task], Iterator[MadeRun]]
     tasks: tuple[Task, ...]
     info: tuple[Info, ...]
     settings: Mapping[str, Any]
     """What every run depends on, as plain JSON values."""
+    prepare: Callable[[Sources], Any]
+    """Makes what all tasks use."""
     pool: Mapping[str, Any]
     """jobs, scheduler and executor."""
     progress: Progress | None
@@ -188,18 +203,18 @@ def lay_out_runs(
     corpus: Any,
     topics: PathLike | Mapping[str, str] | None,
     *,
-    make: Callable[[Any, Task], Made],
-    plan: Callable[[Making, Evaluation | None], Any],
-    tasks: tuple[Task, ...],
-    info: tuple[Info, ...],
     settings: Mapping[str, Any],
     depth: int = DEPTH,
     cache: PathLike | None = None,
     reading: Progress | None = None,
     progress: Progress | None = None,
-    **pool: Any,
+    jobs: int | None = None,
+    scheduler: str | None = None,
+    executor: Any = None,
+    prepare: Callable[[Sources], Any] = lambda sources: None,
+    **maker: Any,
 ) -> Making:
-    """Read a collection and its topics; `settings` are what the runs depend on beside them."""
+    """Read a collection and its topics; runs depend on them and on `settings`."""
     check_count("depth", depth)
     texts = collection_topics(corpus, topics)
     counts = load_counts(corpus, cache=cache, progress=reading)
@@ -208,13 +223,11 @@ def lay_out_runs(
         depth=depth,
         counts=counts,
         topics=texts,
-        make=make,
-        plan=plan,
-        tasks=tasks,
-        info=info,
         settings={**settings, **common},
+        prepare=prepare,
         progress=progress,
-        pool=pool,
+        pool={"jobs": jobs, "scheduler": scheduler, "executor": executor},
+        **maker,
     )
 
 
@@ -230,7 +243,7 @@ def score_made_runs(
     store: PathLike | None,
     **meta: Any,
 ) -> Scores:
-    """The scores of all runs by the judgments named, or by those that come with the collection."""
+    """Return the scores of all runs by the judgments named, or by those of the collection."""
     evaluation = make_evaluation(
         load_judgments(corpus, qrels),
         measures,
@@ -238,22 +251,22 @@ def score_made_runs(
         missing=missing,
         no_relevant=no_relevant,
     )
-    harvest = _carry_out(making, evaluation=evaluation, out=out, store=store)
+    scores, _ = _carry_out(making, evaluation=evaluation, out=out, store=store)
+    values, lacking = (np.concatenate([part[key] for part in scores]) for key in _COLUMNS)
     report_missing(
-        zip(making.runs, harvest.lacking.tolist(), strict=True),
+        zip(making.runs, lacking.tolist(), strict=True),
         len(evaluation.qrels.topics),
         missing,
         verbs=("run finds nothing for", "runs find nothing for"),
         remedy=f"choose {arg('missing', 'zero')} or {arg('missing', 'skip')}, or remove these "
         "topics from the qrels",
     )
-    columns = dict.fromkeys(key for row in making.info for key in row)
     return Scores(
         measures=tuple(map(str, evaluation.measures)),
         runs=making.runs,
         topics=evaluation.qrels.topics,
-        values=harvest.values.transpose(1, 0, 2),
-        run_info={key: tuple(row.get(key, "") for row in making.info) for key in columns},
+        values=values.transpose(1, 0, 2),
+        run_info=_columns(making.info),
         meta={
             "steadyrank": __version__,
             "settings": {"missing": missing, "no_relevant": no_relevant},
@@ -264,7 +277,7 @@ def score_made_runs(
 
 def write_runs(making: Making, out: PathLike) -> dict[str, Any]:
     """Write all runs; returns the fields of `WrittenRuns`."""
-    harvest = _carry_out(making, out=out)
+    _, written = _carry_out(making, out=out)
     return {
         "depth": making.depth,
         "n_documents": len(making.counts.documents),
@@ -272,44 +285,36 @@ def write_runs(making: Making, out: PathLike) -> dict[str, Any]:
         "folder": Path(out),
         "runs": making.runs,
         "run_info": making.info,
-        "written": harvest.written,
+        "written": written,
     }
 
 
-def wanted_by(
-    evaluation: Evaluation | None, topics: Iterable[str], order: DocumentOrder
-) -> Wanted | None:
-    """The documents that the judgments ask for."""
-    if evaluation is None:
-        return None
-    only = evaluation.relevant_only
-    return find_wanted(evaluation.qrels, list(topics), order, relevant_only=only)
+_COLUMNS = ("values", "lacking")
 
 
-def keep_and_score(task: Task, evaluation: Evaluation | None, runs: Iterable[MadeRun]) -> Made:
-    """Write the runs that the task asks for, and score all of them if it asks for that."""
-    made = Made()
+def _make(plan: _Plan, task: Task) -> _Made:
+    """Make the runs of a task: write those that it names, and score all if it says so."""
+    evaluation = plan.sources.evaluation
+    texts: dict[str, bytes] = {}
     values, lacking = [], []
-    for name, to_run, judge in runs:
+    for name, to_run, judge in plan.make(plan.sources, plan.prepared, task):
         if name in task.write:
-            made.keep(task, to_run())
+            run = to_run()
+            if not len(run):
+                raise InputError(
+                    f"{name} retrieves nothing for any topic: no unit of the topics occurs in the "
+                    "collection"
+                )
+            if task.folder is None:
+                texts[name] = run_text(run)
+            else:
+                task.folder.save(name, run_text(run))
         if task.score and evaluation is not None:
             judged = judge()
             values.append(evaluation.values(judged))
             lacking.append(int((judged.lengths < 0).sum()))
-    if task.score:
-        made.scores.update(values=np.array(values), lacking=np.array(lacking))
-    return made
-
-
-class Harvest(NamedTuple):
-    """The scores of all runs, empty if nobody asked, and how many runs were written now."""
-
-    values: np.ndarray
-    """[run, measure, topic]"""
-    lacking: np.ndarray
-    """[run]: judged topics without documents."""
-    written: int
+    scores = dict(zip(_COLUMNS, (np.array(values), np.array(lacking)), strict=True))
+    return _Made(scores if task.score else {}, texts)
 
 
 def _carry_out(
@@ -318,25 +323,47 @@ def _carry_out(
     evaluation: Evaluation | None = None,
     out: PathLike | None = None,
     store: PathLike | None = None,
-) -> Harvest:
+) -> tuple[list[dict[str, np.ndarray]], int]:
     """Make the runs that are not there yet: write them to `out`, score them by `evaluation`.
 
-    Progress is told of runs, those that were there included.
+    Returns each task's scores, if any, and the number of runs written. Progress counts runs,
+    including those that were there.
     """
-    plan = making.plan(making, evaluation)
-    check_run_names(making.runs)
+    _check_names(making.runs)
+    order, wanted = order_documents(making.counts.documents), None
+    if evaluation is not None:
+        only = evaluation.relevant_only
+        wanted = find_wanted(evaluation.qrels, list(making.topics), order, relevant_only=only)
+    sources = Sources(
+        counts=making.counts,
+        topics=making.topics,
+        depth=making.depth,
+        order=order,
+        evaluation=evaluation,
+        wanted=wanted,
+    )
+    plan = _Plan(making.make, sources, making.prepare(sources))
+    tell = making.progress or (lambda done, total: None)
     with workers(**making.pool) as pool:
         folder = None if out is None else open_run_folder(out, making.settings)
         kept = None
         if store is not None and evaluation is not None:
             kept = open_store(store, {**making.settings, **evaluation.settings()})
-        scores, left = _what_is_left(making.tasks, folder, kept, score=evaluation is not None)
+        scores, left = {}, []
+        for task in making.tasks:
+            known = None if kept is None else kept.load(task.name)
+            if known is not None:
+                scores[task.name] = known
+            lacks = [run for run in task.runs if folder and not folder.path(run).exists()]
+            is_unscored = evaluation is not None and known is None
+            if lacks or is_unscored:
+                # Runs that are made elsewhere come back as text.
+                target = None if is_elsewhere(pool) else folder
+                changed: Any = {"write": frozenset(lacks), "score": is_unscored, "folder": target}
+                left.append(replace(task, **changed))
         n_left, written = sum(len(task.runs) for task in left), 0
-        _tell(making, n_left)
-        # Runs that are made elsewhere come back as text.
-        target = None if is_elsewhere(pool) else folder
-        tasks = [replace(task, folder=target) for task in left]
-        for task, made in as_finished(making.make, plan, tasks, pool):
+        tell(len(making.runs) - n_left, len(making.runs))
+        for task, made in as_finished(_make, plan, left, pool):
             for name, text in made.texts.items():
                 folder.save(name, text)  # type: ignore[union-attr]
             if made.scores:
@@ -345,33 +372,7 @@ def _carry_out(
                     kept.save(task.name, made.scores)
             written += len(task.write)
             n_left -= len(task.runs)
-            _tell(making, n_left)
+            tell(len(making.runs) - n_left, len(making.runs))
     if folder is not None:
         folder.finish(making.runs, making.info)
-    if evaluation is None:
-        return Harvest(np.empty((0, 0, 0)), np.empty(0, int), written)
-    values, lacking = (
-        np.concatenate([scores[task.name][key] for task in making.tasks])
-        for key in ("values", "lacking")
-    )
-    return Harvest(values, lacking, written)
-
-
-def _what_is_left(
-    tasks: Iterable[Task], folder: RunFolder | None, store: Store | None, *, score: bool
-) -> tuple[dict[str, dict[str, np.ndarray]], list[Task]]:
-    """The scores that a store has, and the tasks that still have runs to write or to score."""
-    scores, left = {}, []
-    for task in tasks:
-        kept = None if store is None else store.load(task.name)
-        if kept is not None:
-            scores[task.name] = kept
-        write = frozenset(run for run in task.runs if folder is not None and folder.lacks(run))
-        if write or (score and kept is None):
-            left.append(replace(task, write=write, score=score and kept is None))
-    return scores, left
-
-
-def _tell(making: Making, n_left: int) -> None:
-    if making.progress is not None:
-        making.progress(len(making.runs) - n_left, len(making.runs))
+    return [scores[task.name] for task in making.tasks if task.name in scores], written

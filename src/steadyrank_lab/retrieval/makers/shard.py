@@ -9,7 +9,7 @@ samples make instances; exhaustive search stands beside them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import product
@@ -33,7 +33,6 @@ from steadyrank_lab.retrieval.engine.models import (
     parse_model,
     spelled_model,
 )
-from steadyrank_lab.retrieval.engine.search import order_documents
 from steadyrank_lab.retrieval.engine.shard_search import (
     Engine,
     Shards,
@@ -58,26 +57,20 @@ from steadyrank_lab.retrieval.engine.shards import (
     topical_shards,
 )
 from steadyrank_lab.retrieval.engine.tokens import stop_words
-from steadyrank_lab.retrieval.makers.inputs import Evaluation
 from steadyrank_lab.retrieval.makers.runs import (
     Info,
-    Made,
+    MadeRun,
     Making,
     MakingOptions,
+    Sources,
     Task,
     WrittenRuns,
-    keep_and_score,
     lay_out_runs,
     score_made_runs,
-    wanted_by,
     write_runs,
 )
 
 EXHAUSTIVE = "exhaustive"
-
-
-def _name(info: Info) -> str:
-    return "{system}_r{rate}_s{sample}_p{partition}_c{csi}".format(**info)
 
 
 class ShardOptions(MakingOptions, total=False):
@@ -101,63 +94,6 @@ class ShardOptions(MakingOptions, total=False):
     stop_list: str
     lexical: str
     rng: Rng
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Plan:
-    """All that an instance depends on, but its numbers."""
-
-    design: ShardDesign
-    seed: int
-    depth: int
-    engine: Engine
-    vectors: Vectors | None
-    evaluation: Evaluation | None
-
-
-def _partition(plan: _Plan, numbers: Mapping[str, int]) -> Partition:
-    design = plan.design
-    if plan.vectors is None:
-        return random_shards(len(plan.engine.order), n_shards=design.shards, **numbers)
-    return topical_shards(
-        plan.vectors, n_shards=design.shards, sample_share=design.cluster_share, **numbers
-    )
-
-
-def _make(plan: _Plan, task: Task) -> Made:
-    """All instances of one partition; or exhaustive search, of one shard that is always chosen."""
-    design = plan.design
-    if task.what is None:
-        everything = np.zeros(len(plan.engine.order), np.int32)
-        shards = make_shards(plan.engine, Partition(shard_of=everything, n_shards=1))
-        choices = [all_shards(shards)]
-    else:
-        numbers = {"seed": plan.seed, **task.what}
-        shards = make_shards(plan.engine, _partition(plan, numbers))
-        samples = (
-            central_sample(shards.partition, rate=rate, csi=csi, **numbers)
-            for rate, csi in design.instances
-        )
-        choosing: dict[str, Any] = {
-            "csi_depth": design.csi_depth,
-            "top_shards": design.top_shards,
-            "decay": design.decay if design.selection == "rank-s" else None,
-            "first_exponent": design.first_exponent,
-        }
-        choices = [choose_shards(plan.engine, shards, sample, **choosing) for sample in samples]
-    runs = (
-        (
-            name,
-            partial(_run, shards, chosen, plan.depth, name),
-            partial(judge, shards, chosen, depth=plan.depth),
-        )
-        for name, chosen in zip(task.runs, choices, strict=True)
-    )
-    return keep_and_score(task, plan.evaluation, runs)
-
-
-def _run(shards: Shards, chosen: np.ndarray, depth: int, name: str) -> Run:
-    return merged(shards, chosen, depth=depth).to_run(name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -265,13 +201,6 @@ def shard(
             corpus, topics, measures=measures, numbers=numbers, store=store, **given, **options
         )
     system, making = _prepare(corpus, topics, **options)
-    about = {
-        "model": system.model,
-        "stop_list": system.stop_list,
-        "lexical": system.lexical,
-        "depth": making.depth,
-        "seed": system.seed,
-    }
     return score_made_runs(
         making,
         corpus=corpus,
@@ -279,7 +208,7 @@ def shard(
         **given,
         out=out,
         store=store,
-        shard={**asdict(system.design), **about},
+        shard={**asdict(system.design), **system.about, "depth": making.depth},
     )
 
 
@@ -365,6 +294,13 @@ class _System(NamedTuple):
     lexical: str
     seed: int
 
+    @property
+    def about(self) -> dict[str, Any]:
+        """What searches, and the seed."""
+        known = self._asdict()
+        del known["design"]
+        return known
+
 
 def _prepare(
     corpus: Any,
@@ -381,23 +317,19 @@ def _prepare(
         raise InputError(_ONE_NUMBER)
     common = {key: options.pop(key) for key in MakingOptions.__optional_keys__ & options.keys()}
     design = ShardDesign(**options)
-    model = spelled_model(parse_model(model))
-    stopped = stop_words(stop_list)
+    system = _System(design, spelled_model(parse_model(model)), stop_list, lexical, seed)
     tasks, info = _tasks(design)
     settings = {
         "makes": "selective search",
-        "seed": seed,
-        "model": model,
-        "stop_list": sorted(stopped),
-        "lexical": lexical,
+        **system.about,
         **asdict(design),
+        "stop_list": sorted(stop_words(stop_list)),
     }
-    system = _System(design, model, stop_list, lexical, seed)
     making = lay_out_runs(
         corpus,
         topics,
-        make=_make,
-        plan=partial(_plan, system),
+        prepare=partial(_open, system),
+        make=partial(_make, system),
         tasks=tasks,
         info=info,
         settings=settings,
@@ -408,42 +340,70 @@ def _prepare(
 
 
 def _tasks(design: ShardDesign) -> tuple[tuple[Task, ...], tuple[Info, ...]]:
-    """Exhaustive search, then a task for each partition, with what is known of their runs."""
+    """Return exhaustive search, then a task per partition, with what is known of their runs."""
     tasks = [Task(name=EXHAUSTIVE, runs=(EXHAUSTIVE,), what=None)]
-    info: list[Info] = [
-        {"system": EXHAUSTIVE, "rate": "", "sample": "", "partition": "", "csi": ""}
-    ]
+    columns = ("system", "rate", "sample", "partition", "csi")
+    info: list[Info] = [dict.fromkeys(columns, "") | {"system": EXHAUSTIVE}]
     for sample, partition in product(range(design.cluster_samples), range(design.partitions)):
         rows = [design.info(sample, partition, *instance) for instance in design.instances]
         name = f"sample-{sample + 1}-partition-{partition + 1}"
         what = {"sample": sample, "partition": partition}
-        tasks.append(Task(name=name, runs=tuple(map(_name, rows)), what=what))
+        runs = tuple("{system}_r{rate}_s{sample}_p{partition}_c{csi}".format(**row) for row in rows)
+        tasks.append(Task(name=name, runs=runs, what=what))
         info += rows
     return tuple(tasks), tuple(info)
 
 
-def _plan(system: _System, making: Making, evaluation: Evaluation | None) -> _Plan:
-    """The index, searched exhaustively, and the documents as vectors."""
-    design = system.design
+def _open(system: _System, sources: Sources) -> tuple[Engine, Vectors | None]:
+    """Search the whole collection, and make vectors of the documents unless shards are random."""
     index = build_index(
-        making.counts,
-        making.topics,
+        sources.counts,
+        sources.topics,
         stop_list=system.stop_list,
         unit=system.lexical,
         positions=needs_positions([system.model]),
     )
-    order = order_documents(making.counts.documents)
-    wanted = wanted_by(evaluation, index.topics, order)
-    vectors = None
+    design, vectors = system.design, None
     if not design.random_shards:
         stopped = stop_words(system.stop_list)
-        vectors = make_vectors(making.counts, distance=design.distance, without=stopped)
-    engine = make_engine(index, order, system.model, statistics=design.statistics, wanted=wanted)
-    return _Plan(
-        design=design,
-        seed=system.seed,
-        depth=making.depth,
-        engine=engine,
-        vectors=vectors,
-        evaluation=evaluation,
-    )
+        vectors = make_vectors(sources.counts, distance=design.distance, without=stopped)
+    searching: Any = {"statistics": design.statistics, "wanted": sources.wanted}
+    return make_engine(index, sources.order, system.model, **searching), vectors
+
+
+def _make(
+    system: _System, sources: Sources, prepared: tuple[Engine, Vectors | None], task: Task
+) -> Iterator[MadeRun]:
+    """Make all instances of one partition; or exhaustive search, of one shard that is chosen."""
+    (engine, vectors), design = prepared, system.design
+    if task.what is None:
+        everything = np.zeros(len(engine.order), np.int32)
+        shards = make_shards(engine, Partition(shard_of=everything, n_shards=1))
+        choices = [all_shards(shards)]
+    else:
+        numbers = {"n_shards": design.shards, "seed": system.seed, **task.what}
+        if vectors is None:
+            partition = random_shards(len(engine.order), **numbers)
+        else:
+            partition = topical_shards(vectors, sample_share=design.cluster_share, **numbers)
+        shards = make_shards(engine, partition)
+        del numbers["n_shards"]
+        choices = [
+            choose_shards(
+                engine,
+                shards,
+                central_sample(shards.partition, rate=rate, csi=csi, **numbers),
+                csi_depth=design.csi_depth,
+                top_shards=design.top_shards,
+                decay=design.decay if design.selection == "rank-s" else None,
+                first_exponent=design.first_exponent,
+            )
+            for rate, csi in design.instances
+        ]
+    for name, chosen in zip(task.runs, choices, strict=True):
+        run = partial(_run, shards, chosen, sources.depth, name)
+        yield MadeRun(name, run, partial(judge, shards, chosen, depth=sources.depth))
+
+
+def _run(shards: Shards, chosen: np.ndarray, depth: int, name: str) -> Run:
+    return merged(shards, chosen, depth=depth).to_run(name)
