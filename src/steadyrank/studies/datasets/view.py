@@ -23,7 +23,7 @@ from steadyrank.present.view import (
     literal,
     weakest,
 )
-from steadyrank.stats.datasets.aggregates import Aggregate, columns_of, dataset_units
+from steadyrank.stats.datasets import Aggregate, columns_of, dataset_units
 from steadyrank.stats.planning.needed_topics import MOST_SHOWN
 from steadyrank.stats.planning.swaps import unit_swap_share
 from steadyrank.stats.run_means import share_turned
