@@ -34,7 +34,7 @@ WORDS = {
 }
 """Every study, and which of the common words it has."""
 
-NO_STUDIES = {"reproduce", "grid", "shard"}
+NO_STUDIES = {"reproduce", "grid", "shard", "battles"}
 """What takes no runs, judgments or scores at first place."""
 
 NAMES = ("bm25", "splade", "dense")

@@ -268,7 +268,7 @@ def test_a_pair_in_depth_with_topics_is_a_meta_analysis():
     gaps = [scores.values[0, 0] - scores.values[0, 1] for scores in table.values()]
     errors = [gap.std(ddof=1) / math.sqrt(len(gap)) for gap in gaps]
     np.testing.assert_allclose(pair.error, errors)
-    from steadyrank.stats.datasets.random_effects import random_effects
+    from steadyrank.stats.datasets import random_effects
 
     expected = random_effects([gap.mean() for gap in gaps], errors)
     assert pair.difference == pytest.approx(expected.difference)

@@ -124,7 +124,6 @@ def check_demands(
     width: Any = None,
     topics: Any = None,
     comparisons: Any = 1,
-    level: float | None = None,
 ) -> Demands:
     """Return valid demands; with `topics`, a minimum difference or width is optional."""
     check_choice("method", method, get_args(Method))
@@ -151,7 +150,6 @@ def check_demands(
         minimum_difference=minimum_difference,
         width=width,
         comparisons=check_comparisons(comparisons),
-        level=level,
     )
 
 

@@ -21,7 +21,6 @@ from scipy import special
 from steadyrank.errors import InputError, arg, bad_value
 from steadyrank.stats.inputs import check_open_unit
 from steadyrank.stats.pairs.corrected_t import adverse, corrected_reach
-from steadyrank.stats.planning.sizes import fewest, whole_size
 
 MOST_TOPICS = 10**15
 """Largest number of topics: floating point does not represent all whole numbers beyond 2^53."""
@@ -45,6 +44,40 @@ NAGATA = {
     (0.05, 0.20): (4.860, 3.584),
 }
 """(alpha, beta) to the c0 and c1 of the noncentrality c0 + c1 sqrt(m - 1)."""
+
+
+def whole_size(size: ArrayLike, least: float = 1.0) -> np.ndarray:
+    """Return sizes rounded up, at least `least`, ignoring rounding errors above a whole number.
+
+    >>> whole_size([0.2, 4.0000000000000009, 4.1]).tolist()
+    [1.0, 4.0, 5.0]
+    """
+    return np.asarray(np.maximum(least, np.ceil(np.asarray(size) * (1.0 - 1e-12))))
+
+
+def fewest(is_enough: Callable[[int], bool], *, guess: float, least: int, most: int) -> int | None:
+    """Return the smallest number from `least` to `most` that is enough, if every larger one is.
+
+    By exponential search from a guess, then bisection; None if not even `most` is enough.
+
+    >>> fewest(lambda n: n * n > 50, guess=100, least=2, most=1000)
+    8
+    """
+    high = int(min(max(guess, least), most))
+    step = max(1, high // 64)
+    low = high
+    while not is_enough(high):
+        if high >= most:
+            return None
+        low, high, step = high, min(high + step, most), 2 * step
+    while low >= high:
+        low = max(high - step, least - 1)
+        if low >= least and is_enough(low):
+            low, high, step = low, low, 2 * step
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if is_enough(middle) else (middle, high)
+    return high
 
 
 def f_power(noncentrality: float, df1: float, df2: float, alpha: float = 0.05) -> float:

@@ -16,7 +16,7 @@ from steadyrank.present.pair_panel import PairPanel
 from steadyrank.present.table import Cell
 from steadyrank.present.view import Col, FigureSpec, Finding, TableSpec, View, Words, literal
 from steadyrank.stats.judges.agreement import AgreementInterval
-from steadyrank.stats.judges.ranking import RunRanking
+from steadyrank.stats.judges.corrected import RunRanking
 from steadyrank.stats.ranks.correlation import TauInterval
 from steadyrank.stats.run_means import share_turned
 from steadyrank.studies.judge_scores import AuditSettings, JudgeInput
