@@ -149,8 +149,8 @@ FORM = {
 WAYS = ("lower_is_better", "higher_is_better")
 
 DIRECTIONS = {
-    f"--{way}-is-better NAME ...": f"Treat {way} scores of the measure NAME as better, whatever the "
-    "files say; repeat for more."
+    f"--{way}-is-better NAME ...": f"Treat {way} scores of the measure NAME as better, whatever "
+    "the files say; repeat for more."
     for way in ("lower", "higher")
 }
 
