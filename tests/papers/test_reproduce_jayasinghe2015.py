@@ -1,4 +1,4 @@
-"""Jayasinghe et al. (2015), made again: exhibits, verdicts, and the printed figures' arithmetic."""
+"""Jayasinghe et al. (2015), reproduced: exhibits, verdicts, and the printed figures' arithmetic."""
 
 import math
 from pathlib import Path

@@ -111,7 +111,7 @@ def test_the_page_shows_claims_and_command(folder):
     parser = Text()
     parser.feed((folder / "index.html").read_text())
     for wanted in (
-        "lin2005, made again",
+        "lin2005, reproduced",
         "the command",
         "Eq. 13 follows from eq. 12 as printed",
         "fails",
@@ -145,7 +145,7 @@ def test_a_folder_of_something_else_is_refused(tiny, tmp_path, held):
     with pytest.raises(InputError, match="holds other files"):
         output.write_reproduction(output.reproduction_files(tiny), tmp_path)
     assert (tmp_path / "notes.txt").read_text() == "mine"
-    with pytest.raises(InputError, match="a file stands where"):
+    with pytest.raises(InputError, match="expected a folder, got a file"):
         sr.reproduce("lin2005", out=tmp_path / "notes.txt")
 
 

@@ -1,4 +1,4 @@
-"""Yang et al. (2018), made again: exhibits, verdicts, and the arithmetic of the printed figures."""
+"""Yang et al. (2018), reproduced: exhibits, verdicts, and the arithmetic of the printed figures."""
 
 import numpy as np
 import pytest

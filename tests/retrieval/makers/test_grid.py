@@ -22,35 +22,11 @@ SMALL = {
     "models": ["BM25", "PL2", "BM25(b=0.3)", "DirichletLM", "DPH"],
 }
 NAMES = ["_".join(parts) for parts in product(*SMALL.values())]
-WORDS = [
-    "the",
-    "and",
-    "of",
-    "a",
-    "to",
-    "in",
-    "by",
-    "an",
-    "river",
-    "rivers",
-    "banks",
-    "bank",
-    "banking",
-    "running",
-    "run",
-    "runs",
-    "sea",
-    "seas",
-    "dark",
-    "darkness",
-    "cities",
-    "city",
-    "old",
-    "older",
-    "oldest",
-    "bridge",
-    "bridges",
-]
+_TEXT = """
+    the and of a to in by an river rivers banks bank banking running run runs sea seas dark
+    darkness cities city old older oldest bridge bridges
+"""
+WORDS = _TEXT.split()
 
 
 @pytest.fixture(scope="module")

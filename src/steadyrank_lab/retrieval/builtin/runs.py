@@ -41,7 +41,7 @@ from steadyrank_lab.retrieval.engine.word_counts import WordCounts, count_words
 
 
 def builtin_runs(*, depth: int = 1000, progress: Progress | None = None) -> tuple[Run, ...]:
-    """The runs that the judgments of the built-in collection were pooled from.
+    """Return the runs that the judgments of the built-in collection were pooled from.
 
     `info` says each run's team, stop list, stemmer or n-gram, model, and the fields of the topic
     that it searched for.
@@ -75,19 +75,19 @@ def builtin_runs(*, depth: int = 1000, progress: Progress | None = None) -> tupl
 
 
 def systems() -> list[dict[str, str]]:
-    """What each of the pooled runs is made of, under the names of run information."""
+    """Return what each of the pooled runs is made of, under the names of run information."""
     text = (DATA / "systems.csv").read_text("utf-8")
     return list(csv.DictReader(text.splitlines()))
 
 
 @cache
 def builtin_counts() -> WordCounts:
-    """The words of the documents, counted once per process."""
+    """Return the words of the documents, counted once per process."""
     return count_words(builtin_documents())
 
 
 def index_of(system: Mapping[str, str]) -> Index:
-    """The index that a system searches, made once per process."""
+    """Return the index that a system searches, made once per process."""
     return _index(system["field"], system["stop_list"], system["lexical"])
 
 

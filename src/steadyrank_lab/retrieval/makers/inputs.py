@@ -43,12 +43,12 @@ _LACKING = {
 
 
 def _is_named(corpus: Any) -> bool:
-    """Whether a collection's name stands for its topics and judgments, too."""
+    """Return whether a collection's name includes its topics and judgments."""
     return is_dataset(corpus) or is_builtin(corpus)
 
 
 def _at_home(corpus: Any, what: str) -> Path | None:
-    """A collection's file where the collection is a folder with usual names."""
+    """Return a collection's file where the collection is a folder with usual names."""
     if not isinstance(corpus, (str, os.PathLike)) or _is_named(corpus):
         return None
     folder = Path(corpus)
@@ -57,7 +57,7 @@ def _at_home(corpus: Any, what: str) -> Path | None:
 
 
 def _named_or_at_home(source: Any, corpus: Any, what: str) -> Any:
-    """What is named, or what comes with the collection."""
+    """Return what is named, or what comes with the collection."""
     if source is None:
         source = corpus if _is_named(corpus) else _at_home(corpus, what)
     if source is not None:
@@ -70,14 +70,14 @@ def _named_or_at_home(source: Any, corpus: Any, what: str) -> Any:
 def load_counts(
     corpus: Any, *, cache: PathLike | None = None, progress: Progress | None = None
 ) -> WordCounts:
-    """The word counts of a collection; `docs.jsonl` where a folder has one."""
+    """Return the word counts of a collection; `docs.jsonl` where a folder has one."""
     if isinstance(corpus, WordCounts):
         return corpus
     return count_words(_at_home(corpus, "documents") or corpus, cache=cache, progress=progress)
 
 
 def collection_topics(corpus: Any, topics: PathLike | Mapping[str, str] | None) -> dict[str, str]:
-    """The topics named, or those that come with the collection."""
+    """Return the topics named, or those that come with the collection."""
     texts = topic_texts(_named_or_at_home(topics, corpus, "topics"))
     if not texts:
         raise InputError("there are no topics")
@@ -85,7 +85,7 @@ def collection_topics(corpus: Any, topics: PathLike | Mapping[str, str] | None) 
 
 
 def load_judgments(corpus: Any, qrels: Any) -> Qrels:
-    """The judgments named, or those that come with the collection."""
+    """Return the judgments named, or those that come with the collection."""
     source = _named_or_at_home(qrels, corpus, "judgments")
     if is_builtin(source):
         return builtin_qrels()
@@ -121,7 +121,7 @@ class Evaluation:
         )
 
     def settings(self) -> dict[str, Any]:
-        """What the scores depend on beside the rankings, for a store."""
+        """Return what the scores depend on in addition to the rankings, for a store."""
         digest = hashlib.blake2b(digest_size=16)
         documents = self.qrels.documents
         for column in (self.qrels.blocks, documents.hashes, self.qrels.grades):
@@ -161,7 +161,7 @@ def make_evaluation(
 
 
 def digest_of_counts(counts: WordCounts, topics: Mapping[str, str]) -> str:
-    """A checksum of a collection's counts and of topics."""
+    """Return a checksum of a collection's counts and of topics."""
     digest = hashlib.blake2b(digest_size=16)
     for names in (counts.documents, counts.words, (*topics.keys(), *topics.values())):
         digest.update("\0".join(names).encode("utf-8", "surrogatepass") + b"\1")
@@ -227,7 +227,7 @@ def _dataset_topics(dataset: str, fields: tuple[str, ...]) -> dict[str, str]:
 
 
 def _trec_texts(path: Path, fields: tuple[str, ...]) -> Iterable[str]:
-    """The fields of each topic in a file that `read_topics` could read."""
+    """Return the fields of each topic in a file that `read_topics` could read."""
     with open_bytes(path) as stream:
         text = decoded(stream.read())
     starts = [match.start() for match in _TOP.finditer(text)]
