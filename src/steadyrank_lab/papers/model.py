@@ -366,18 +366,6 @@ def simulated(value: float, error: float, digits: int = 4) -> str:
     return f"{value:.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]"
 
 
-def rate_interval(rate: float, n: int, sure: float = SURE) -> tuple[float, float]:
-    """Return the 95% interval of a simulated share of n (Wilson).
-
-    >>> [round(end, 3) for end in rate_interval(0.05, 400)]
-    [0.033, 0.076]
-    """
-    square = sure**2 / n
-    middle = (rate + square / 2) / (1 + square)
-    half = math.sqrt(rate * (1 - rate) * square + square**2 / 4) / (1 + square)
-    return middle - half, middle + half
-
-
 def increases(values: Sequence[float]) -> bool | None:
     """Return whether values rise, if not at each step: by Spearman's sign over their places.
 

@@ -22,6 +22,7 @@ from steadyrank.stats.instances.power import Design
 from steadyrank.stats.mixed.fit import fit
 from steadyrank.stats.mixed.model import MixedModel
 from steadyrank.stats.mixed.two_way import two_way_difference
+from steadyrank.stats.pairs.tests import wilson_limits
 from steadyrank_lab.papers.data import PaperData
 from steadyrank_lab.papers.jayasinghe2015 import case_study
 from steadyrank_lab.papers.jayasinghe2015.case_study import (
@@ -50,7 +51,6 @@ from steadyrank_lab.papers.model import (
     above,
     frame_figure,
     page_table,
-    rate_interval,
     simulated,
 )
 
@@ -342,8 +342,8 @@ def algorithm_2(*, replications: int, seed: int, jobs: int | None) -> Iterator[P
 
 def _level_claim(id: str, rates: pd.Series[float], n: int, *, exceeds: bool = False) -> Claim:
     """Claim that the 95% intervals of the rates, simultaneously, reach the level."""
-    sure = -float(special.ndtri(0.025 / len(rates)))
-    ends = [rate_interval(rate, n, sure) for rate in rates]
+    counts = rates.to_numpy() * n
+    ends = wilson_limits(counts, np.full(len(rates), n), confidence=1 - 0.05 / len(rates))
     kept = all(low <= 0.05 for low, _ in ends)
     told = "; ".join(f"{r:.3f} [{a:.3f}, {b:.3f}]" for r, (a, b) in zip(rates, ends, strict=True))
     return SHEET.claim(id, kept != exceeds, told)
