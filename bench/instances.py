@@ -20,8 +20,8 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from steadyrank.stats.instances.bootstrap import algorithm_two, two_way_bootstrap
-from steadyrank.stats.instances.power import InstanceTest, InstanceVariances
 from steadyrank_lab.papers.jayasinghe2015.experiments import TESTS, error_rates
+from steadyrank_lab.papers.jayasinghe2015.power import InstanceTest, InstanceVariances
 
 N_INSTANCES, N_TOPICS, B = 100, 150, 10_000
 ROWS = [

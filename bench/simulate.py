@@ -27,8 +27,7 @@ from steadyrank.measures.names import parse_measure
 from steadyrank.measures.scoring import prepare
 from steadyrank.studies.simulate.blocks import SharedDocuments, topic_keys
 from steadyrank.studies.simulate.measures import make_gain
-from steadyrank.studies.simulate.profile_kernels import SCOTT, bandwidth_of, joined_bins
-from steadyrank.studies.simulate.profiles import score_profiles
+from steadyrank.studies.simulate.profiles import SCOTT, bandwidth_of, joined_bins, score_profiles
 from steadyrank.studies.simulate.sampler_kernels import Cells, sample_cells, sample_densities
 from steadyrank.studies.simulate.shared_lists import shared_lists
 

@@ -27,6 +27,7 @@ extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 source_suffix = {".md": "markdown"}
 exclude_patterns = ["_build"]
 nitpicky = False
+suppress_warnings = ["ref.python"]  # axes such as [pair] in docstrings look like references
 smartquotes = False
 
 myst_enable_extensions = ["colon_fence"]
@@ -59,7 +60,7 @@ SPECIAL = re.compile(r"([\\*|_])")
 
 
 def readable(lines: list[str]) -> list[str]:
-    """A plain docstring as reStructuredText: code marked, everything else taken literally.
+    """Return a plain docstring as reStructuredText: code is marked, the rest is literal.
 
     >>> readable(["The share |d| of `a_b` in runs_*:", "", ">>> 1 + 1", "2"])
     ['The share \\\\|d\\\\| of ``a_b`` in runs\\\\_\\\\*:', '', '>>> 1 + 1', '2']
@@ -68,7 +69,7 @@ def readable(lines: list[str]) -> list[str]:
 
 
 def _blocks(lines: list[str]) -> Iterator[list[str]]:
-    """Runs of lines between blank ones."""
+    """Yield the paragraphs of a docstring."""
     for is_text, block in groupby(lines, key=lambda line: bool(line.strip())):
         if is_text:
             yield list(block)
@@ -86,7 +87,7 @@ def _block(block: list[str]) -> list[str]:
 
 
 def _literal(text: str) -> str:
-    """Backquoted parts as code, the rest with nothing special in it."""
+    """Return text with backquoted parts as code and the rest escaped."""
     parts = re.split(r"(`+[^`]+`+)", text)
     return "".join(
         f"``{part.strip('`')}``" if part.startswith("`") else SPECIAL.sub(r"\\\1", part)
@@ -104,6 +105,6 @@ def _on_finish(app: Any, failure: Exception | None) -> None:
 
 
 def setup(app: Any) -> None:
-    """What Sphinx calls."""
+    """Register the extension's functions."""
     app.connect("autodoc-process-docstring", _on_docstring)
     app.connect("build-finished", _on_finish)

@@ -126,17 +126,16 @@ def _section(
     usage = " ".join(context.command.collect_usage_pieces(context))
     text = inspect.cleandoc(context.command.help or "")
     links = f"[More]({TUTORIALS[name]}) · [JSON keys](json.md#{name})"
-    lists = ""
+    lists, also = "", []
     for title, listed in options.items():
         own = [option for option in listed if option not in everywhere]
-        shown = _listed([option for option in own if option not in several])
-        also = [
-            f"`{re.findall('--[a-z-]+', names)[-1]}`"
-            for names, text in own
-            if (names, text) in several
-        ]
-        shown += f"- [Shared](#options-of-several-commands): {', '.join(also)}\n" if also else ""
-        lists += f"\n{title}:\n\n{shown}" if own else ""
+        also += [f"`{re.findall('--[a-z-]+', o[0])[-1]}`" for o in own if o in several]
+        own = [option for option in own if option not in several]
+        lists += f"\n{title}:\n\n{_listed(own)}" if own else ""
+    if also:
+        lists += (
+            f"\n[Options of several commands](#options-of-several-commands): {', '.join(also)}\n"
+        )
     return (
         f"## {name}\n\n*{commands()[name][0].upper()}{commands()[name][1:]}*\n\n"
         f"```text\nsteadyrank {name} {usage}\n```\n\n{_plain(text)}\n{lists}\n{links}\n"

@@ -1,4 +1,4 @@
-"""Write what agents read first: `llms.txt`, the list of pages, and `llms-full.txt`, all of them.
+"""Write `llms.txt`, the list of pages for agents, and `llms-full.txt`, all pages.
 
 python docs/make_llms.py FOLDER
 
@@ -29,7 +29,7 @@ Begin with "For agents": commands, JSON keys, exit codes, verdicts, and what nev
 
 
 def sections() -> list[tuple[str, list[Path]]]:
-    """The index's lists of pages, each with its caption."""
+    """Return the index's lists of pages with their captions."""
     found = []
     for block in TOCTREE.findall((DOCS / "index.md").read_text("utf-8")):
         caption, *pages = [line for line in block.splitlines() if line and "maxdepth" not in line]
@@ -39,14 +39,14 @@ def sections() -> list[tuple[str, list[Path]]]:
 
 
 def pages() -> list[Path]:
-    """Every page: the index, those that it lists, and what these list in turn."""
+    """Return every page: the index, the pages that it lists, and the others."""
     listed = [DOCS / "index.md", *(file for _, files in sections() for file in files)]
     every = sorted(page for page in DOCS.rglob("*.md") if "_build" not in page.parts)
     return [*listed, *(page for page in every if page not in listed)]
 
 
 def index_text() -> str:
-    """`llms.txt`: each page with its title and for whom it is."""
+    """Return `llms.txt`: each page with its title and its readers."""
     parts = [SUMMARY]
     for caption, files in sections():
         lines = [f"- [{title(file)}]({address(file)}): {readers(file)}" for file in files]
@@ -55,7 +55,7 @@ def index_text() -> str:
 
 
 def full_text() -> str:
-    """`llms-full.txt`: every page as it is, without pictures and lists of pages."""
+    """Return `llms-full.txt`: every page without pictures and lists of pages."""
     parts = [SUMMARY]
     for page in pages():
         text = PICTURE.sub("", TOCTREE.sub("", page.read_text("utf-8"))).strip()
@@ -64,22 +64,22 @@ def full_text() -> str:
 
 
 def title(page: Path) -> str:
-    """The first heading of a page."""
+    """Return the first heading of a page."""
     return re.search(r"^# (.+)$", page.read_text("utf-8"), re.MULTILINE)[1]
 
 
 def readers(page: Path) -> str:
-    """The line of a page that says for whom it is."""
+    """Return the line of a page that names its readers."""
     return re.search(r"^\*(For [^\n]+)\*$", page.read_text("utf-8"), re.MULTILINE)[1].rstrip(".")
 
 
 def address(page: Path) -> str:
-    """Where the built site has a page."""
+    """Return the address of a page in the built site."""
     return page.relative_to(DOCS).with_suffix(".html").as_posix()
 
 
 def write(folder: Path) -> None:
-    """Both files into a folder."""
+    """Write both files into a folder."""
     (folder / "llms.txt").write_text(index_text(), "utf-8")
     (folder / "llms-full.txt").write_text(full_text(), "utf-8")
 

@@ -11,7 +11,8 @@ import steadyrank as sr
 from bench.coverage.claims import Claim, Ends, Experiment, Setting, Trial, seed_of, settings
 from bench.coverage.worlds import nested_components_of, pair_bank, scores_of
 from steadyrank.stats.instances.bootstrap import two_way_bootstrap
-from steadyrank.stats.instances.equivalence import equivalence_test, t_limits
+from steadyrank.stats.instances.equivalence import equivalence_test
+from steadyrank.stats.interval import t_limits
 from steadyrank.stats.mixed.two_way import nested_difference, two_way_difference
 
 NESTED = "both vary"

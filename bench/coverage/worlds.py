@@ -15,7 +15,7 @@ from functools import cache
 import numpy as np
 
 import steadyrank as sr
-from steadyrank.data.track.model import Topic, TrackTruth, draw_grades, draw_latents, threshold
+from steadyrank.data.track.simulated import Topic, TrackTruth, draw_grades, draw_latents, threshold
 
 DEPTH = 50
 TEAM_RUNS = 3

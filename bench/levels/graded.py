@@ -14,9 +14,9 @@ import numpy as np
 from bench.levels.pvalues import below
 from steadyrank.data.levels import levels_of
 from steadyrank.stats.facets.pairs import judge_tests
-from steadyrank.stats.mixed.two_way import t_pvalues, two_way_pvalues
 from steadyrank.stats.pairs.decisions import adjust
 from steadyrank.stats.pairs.result import all_pairs
+from steadyrank_lab.papers.jayasinghe2015.pvalues import t_pvalues, two_way_pvalues
 
 TOPIC, JUDGE, RESIDUAL = 0.22, 0.12, 0.97
 """Variances of a difference: twice system:topic, system:judge and the residual."""

@@ -13,8 +13,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from steadyrank.data.scores import Scores
-from steadyrank.data.track.model import TrackModel
-from steadyrank.data.track.simulated import simulated_track
+from steadyrank.data.track.simulated import TrackModel, simulated_track
 from steadyrank.measures.evaluate import evaluate
 
 Stream = np.random.Generator

@@ -18,20 +18,19 @@ from scipy import special
 from bench.levels.null_data import MARGIN
 from steadyrank.stats.anova.balanced import anova
 from steadyrank.stats.anova.unbalanced import type_three
-from steadyrank.stats.datasets.aggregates import friedman
+from steadyrank.stats.datasets import friedman
 from steadyrank.stats.instances.bootstrap import algorithm_two, two_way_bootstrap
 from steadyrank.stats.instances.equivalence import EquivalenceTest, equivalence_test
 from steadyrank.stats.judges.agreement import KinTest, favours_kin, welch_pvalue
-from steadyrank.stats.judges.corrected import JudgedScores, corrected_parts, shared_weight
-from steadyrank.stats.judges.ranking import RunRanking, rank_runs
+from steadyrank.stats.judges.corrected import (
+    JudgedScores,
+    RunRanking,
+    corrected_parts,
+    rank_runs,
+    shared_weight,
+)
 from steadyrank.stats.mixed.fit import MixedModel, fit
 from steadyrank.stats.mixed.posterior import posterior
-from steadyrank.stats.mixed.two_way import (
-    means_and_errors,
-    nested_pvalues,
-    t_pvalues,
-    two_way_pvalues,
-)
 from steadyrank.stats.pairs import studentized_range as studentized
 from steadyrank.stats.pairs.decisions import adjust
 from steadyrank.stats.pairs.max_t import max_t
@@ -42,6 +41,12 @@ from steadyrank.stats.pairs.tukey import randomized_tukey
 from steadyrank.studies.agree.correlations import FACTORS, STRATA, sample_correlations
 from steadyrank.studies.holes.completions import rubin_pvalues
 from steadyrank.studies.instances.result import InstancesTable
+from steadyrank_lab.papers.jayasinghe2015.pvalues import (
+    means_and_errors,
+    nested_pvalues,
+    t_pvalues,
+    two_way_pvalues,
+)
 
 SAMPLES = 1000
 """Samples of resampling tests: p is a multiple of 1 / 1001."""

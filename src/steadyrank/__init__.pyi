@@ -24,11 +24,11 @@ from steadyrank.data.run import run_from_dict as run_from_dict
 from steadyrank.data.scores import Scores as Scores
 from steadyrank.data.scores import join_scores as join_scores
 from steadyrank.data.track.facets import simulated_facets as simulated_facets
-from steadyrank.data.track.model import TrackModel as TrackModel
-from steadyrank.data.track.model import TrueMeans as TrueMeans
-from steadyrank.data.track.model import true_means as true_means
 from steadyrank.data.track.simulated import SimulatedTrack as SimulatedTrack
+from steadyrank.data.track.simulated import TrackModel as TrackModel
+from steadyrank.data.track.simulated import TrueMeans as TrueMeans
 from steadyrank.data.track.simulated import simulated_track as simulated_track
+from steadyrank.data.track.simulated import true_means as true_means
 from steadyrank.data.write.files import write_qrels as write_qrels
 from steadyrank.data.write.files import write_run as write_run
 from steadyrank.data.write.files import write_scores as write_scores

@@ -177,7 +177,7 @@ def test_teams_by_name(capsys, files, folder):
         (("-m", "APP"), "unknown measure 'APP': did you mean 'AP'?"),
         (("-m", "AP=scores.csv"), "give QRELS RUN... instead of scores"),
         (("--scores", "scores.csv"), "give QRELS RUN... instead of scores"),
-        (("--minimum-difference", ".1"), "give the number of systems that ANOVA will compare"),
+        (("--minimum-difference", ".1"), "specify the number of systems that ANOVA will compare"),
         (("--minimum-difference", "0", "--systems", "3"), "--minimum-difference must be a number"),
         (("--alpha", "1"), "alpha must lie strictly between 0 and 1"),
     ],

@@ -25,7 +25,7 @@ def section(name):
 
 
 def column(number):
-    """One column of the guide's table of questions."""
+    """Return one column of the guide's table of questions."""
     rows = re.findall(r"^\| (.+) \|$", section("Calling it"), re.MULTILINE)
     return " ".join(row.split(" | ")[number] for row in rows)
 
@@ -46,7 +46,7 @@ def test_keys_of_the_guide_are_those_of_the_reference():
 
 
 def holds(shown, found, where=""):
-    """All that is shown is found: keys of objects, the first elements of lists, rounded numbers."""
+    """Check that shown keys, first elements and rounded numbers are found."""
     if isinstance(shown, dict):
         for key, value in shown.items():
             holds(value, found[key], f"{where}.{key}")

@@ -1,4 +1,4 @@
-"""The case studies: their pictures are those that their code draws, their commands work."""
+"""The pictures of case studies are those of their code, and their commands work."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SAMPLES = {
     "pools": ["--trials", "2"],
     "instances": ["--samples", "50", "--samples-per-instance", "10", "--no-posterior"],
 }
-"""What keeps commands short."""
+"""Options that make commands fast."""
 
 
 def load_cases():
@@ -87,7 +87,7 @@ def test_the_pictures_of_a_study_are_drawn_again(tmp_path):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A small track, and runs named as the page of seeds has them."""
+    """Return a small track, and runs with the names of the page on seeds."""
     made = tmp_path_factory.mktemp("cases")
     sizes = {"n_topics": 25, "depth": 100, "pool_depth": 15}
     sr.simulated_track(n_teams=4, runs_per_team=2, **sizes).write(made / "task")

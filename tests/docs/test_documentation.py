@@ -1,4 +1,4 @@
-"""The documentation says what is there: commands, names, keys, links and code that run."""
+"""Commands, names, keys, links and code of the documentation exist and work."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ LINK = re.compile(r"!?\[(?:[^\[\]]|\[[^\]]*\])*\]\(([^()\s]+)\)")
 SAMPLES = "20"
 
 RUN_ELSEWHERE = {"gallery.md"}
-"""Written by a script that runs the code it shows."""
+"""Pages whose script runs the code that they show."""
 
 
 def blocks(page: Path, language: str) -> list[str]:
@@ -58,12 +58,12 @@ def blocks(page: Path, language: str) -> list[str]:
 
 
 def prose(page: Path) -> str:
-    """The page without its code."""
+    """Return a page without its code."""
     return re.sub(r"`[^`\n]*`", "", FENCE.sub("", page.read_text()))
 
 
 def commands_of(page: Path) -> list[list[str]]:
-    """Every `steadyrank …` line of a page's shell blocks, in words."""
+    """Return every `steadyrank …` line of a page's shell blocks, in words."""
     lines = "\n".join(blocks(page, "sh")).replace("\\\n", " ").splitlines()
     found = (shlex.split(line, comments=True) for line in lines if line.startswith("steadyrank "))
     return [words[1:] for words in found]
@@ -71,7 +71,7 @@ def commands_of(page: Path) -> list[list[str]]:
 
 @functools.cache
 def anchors(page: Path) -> frozenset[str]:
-    """Headings as GitHub and MyST make anchors of them."""
+    """Return the anchors of a page's headings, as on GitHub and in MyST."""
     headings = re.findall(r"^#+ (.*)$", FENCE.sub("", page.read_text()), re.MULTILINE)
     plain = (re.sub(r"[^\w\- ]", "", heading.lower()) for heading in headings)
     return frozenset(text.replace(" ", "-") for text in plain)
@@ -152,7 +152,7 @@ def test_every_public_name_is_in_the_reference():
 
 
 def script(path: Path) -> ModuleType:
-    """A script of the project as a module."""
+    """Return a script of the project as a module."""
     spec = importlib.util.spec_from_file_location(path.stem, path)
     made = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(made)
@@ -220,7 +220,7 @@ def test_the_sidebar_lists_other_versions_side_by_side():
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A folder with a track such as `demo --data-only` makes, only smaller."""
+    """Return a folder with a smaller track than that of `demo --data-only`."""
     made = tmp_path_factory.mktemp("quickstart")
     track = sr.simulated_track(n_teams=10, runs_per_team=1, n_topics=12, depth=30, pool_depth=15)
     track.write(made / "track")
@@ -294,12 +294,13 @@ BY_DATA = {
     "left_out",
     "df",
     "turned",
+    "by_judge",
 }
-"""Objects whose keys are names of measures, runs, components and the like."""
+"""Objects whose keys are names of measures, runs or components."""
 
 
 def told(name: str) -> set[str]:
-    """What the section of a command has in code, and what is said of all."""
+    """Return the keys in the section of a command, and in the introduction."""
     text = (DOCS / "json.md").read_text()
     of_all = text.partition("\n## ")[0]
     section = re.search(rf"^## {name}\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)[1]
@@ -307,7 +308,7 @@ def told(name: str) -> set[str]:
 
 
 def keys_of(found: dict) -> set[str]:
-    """Keys of an object, and of the objects right below it."""
+    """Return the keys of an object and of its members."""
     keys = set(found)
     for key, value in found.items():
         inner = value[0] if isinstance(value, list) and value else value
@@ -318,7 +319,7 @@ def keys_of(found: dict) -> set[str]:
 
 @pytest.fixture(scope="module")
 def key_data(folder):
-    """Scores of runs with components and instances, and a handful of documents."""
+    """Return scores of runs with components and instances, and some documents."""
     runs = sorted((folder / "track" / "runs").iterdir())
     scores = sr.evaluate(runs, folder / "track" / "qrels.txt", ["AP", "RR"], no_relevant="skip")
     sr.write_scores(scores, folder / "keys.parquet")

@@ -1,4 +1,4 @@
-"""The tables of levels.md and coverage.md are those of the counts beside them."""
+"""The tables of levels.md and coverage.md summarise the counts in docs/evidence."""
 
 from __future__ import annotations
 

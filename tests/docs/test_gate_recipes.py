@@ -22,7 +22,7 @@ PAGE = (ROOT / "docs" / "howto" / "nightly-build.md").read_text("utf-8")
 
 
 def write_run(path, place):
-    """The relevant document at this rank of five, on 30 topics."""
+    """Return a run with the relevant document at this rank of five, on 30 topics."""
     ranking = ["d1", "d2", "d3", "d4"]
     ranking.insert(place - 1, "d0")
     lines = [f"{t} Q0 {doc} 0 {9 - i} r\n" for t in range(30) for i, doc in enumerate(ranking)]
@@ -31,7 +31,7 @@ def write_run(path, place):
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """Judgments, a baseline, and `steadyrank` on the path."""
+    """Return a folder with judgments and a baseline, with `steadyrank` on the path."""
     monkeypatch.chdir(tmp_path)
     grades = [f"{t} 0 d{i} {int(i == 0)}\n" for t in range(30) for i in range(5)]
     (tmp_path / "qrels.txt").write_text("".join(grades))
@@ -46,14 +46,14 @@ def folder(tmp_path, monkeypatch):
 
 
 def shell_step(name):
-    """The script of a step of the action."""
+    """Return the script of a step of the action."""
     text = (ROOT / "action.yml").read_text("utf-8")
     step = text.split(f"- name: {name}\n")[1].split("\n    - name:")[0]
     return textwrap.dedent(step.split("run: |\n")[1])
 
 
 def bash(script, environment, **options):
-    """A step as GitHub runs it."""
+    """Run a step as GitHub does."""
     command = ["bash", "--noprofile", "--norc", "-e", "-o", "pipefail", "-c", script]
     return subprocess.run(command, env=environment, capture_output=True, text=True, **options)
 
@@ -80,7 +80,7 @@ def test_the_step_takes_scores_without_judgments(folder):
 def test_the_steps_in_a_clean_environment(folder):
     """A fresh home, Python and caches: settle, install from the repository, gate, and again.
 
-    What steadyrank stands on is lent by this environment; building it requires hatchling.
+    The dependencies of steadyrank are those of this environment; building it requires hatchling.
     """
     write_run(folder / "new.run", 1)
     venv.create(folder / "python", with_pip=True)

@@ -34,7 +34,7 @@ def code_of(notebook):
 
 
 def last_value(source, names):
-    """What a cell shows: the value of its last line, if that is an expression."""
+    """Return the value of a cell's last line, if that is an expression."""
     tree = ast.parse(source)
     last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
     exec(compile(tree, "cell", "exec"), names)
@@ -45,7 +45,7 @@ def last_value(source, names):
 
 @pytest.fixture(scope="module")
 def shown(tmp_path_factory):
-    """Every value that a notebook shows, which runs once."""
+    """Return every value that a notebook shows."""
 
     @functools.cache
     def run(name):

@@ -15,7 +15,7 @@ import pytest
 
 import steadyrank as sr
 from steadyrank import papers
-from steadyrank.data.track.model import TrueMeans
+from steadyrank.data.track.simulated import TrueMeans
 from steadyrank.notebook import Framed, shown_by
 from steadyrank.present.json import to_json
 from steadyrank.present.run_names import names_of, shown_as
@@ -33,7 +33,7 @@ WITHOUT_TABLE = {"Battles", "Qrels", "Run"}
 
 
 def classes_with_frames() -> dict[str, type]:
-    """Every class of the package with `to_frame`, of its own or of a mixin."""
+    """Return every class of the package with `to_frame`, inherited or not."""
     found = {}
     for module in pkgutil.walk_packages(sr.__path__, "steadyrank."):
         if module.name.endswith("__main__"):
@@ -47,7 +47,7 @@ def classes_with_frames() -> dict[str, type]:
 
 @pytest.fixture(scope="module")
 def scores():
-    """Two systems of three instances each, a grid as well, all named as no run should be."""
+    """Return a grid of two systems with three instances each and unusual names."""
     rng = np.random.default_rng(5)
     runs = [f"{NASTY}{i}" for i in range(6)]
     return sr.Scores(
@@ -65,7 +65,7 @@ def scores():
 
 @pytest.fixture(scope="module")
 def results(scores, tmp_path_factory):
-    """One result of every class, by name."""
+    """Return one result of every class, by name."""
     runs = [
         sr.run_from_dict(
             {t: {f"d{d}": float(d * (r + int(t)) % 7) for d in range(8)} for t in "123"},

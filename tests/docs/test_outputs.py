@@ -54,7 +54,7 @@ def test_the_readme_is_short():
 
 
 CHOSEN = {".02", ".05", "1.5", "2.0", "3.11", "45%", "90%", "95%", "100%"}
-"""Levels, margins and versions: numbers that nobody measured."""
+"""Levels, margins and versions, which are not measured."""
 
 CODE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 

@@ -1,4 +1,4 @@
-"""Pages say for whom they are; what users read avoids the words that docs/dev/voice.md names."""
+"""Pages name their readers; texts for users avoid the words of docs/dev/voice.md."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ def unwanted(text: str) -> list[str]:
 
 
 def prose(page: Path) -> str:
-    """A page without its code and without what commands print."""
+    """Return a page without its code and outputs."""
     text = re.sub(r"^(`{3,})[^\n]*\n.*?^\1\s*$", "", page.read_text(), flags=re.M | re.DOTALL)
     return re.sub(r"`[^`\n]*`", "", text)
 
 
 def sentences(path: Path) -> list[tuple[int, str]]:
-    """Texts of a file that users may see: all but its docstrings, with their lines."""
+    """Return the texts of a file except docstrings, with their lines."""
     tree = ast.parse(path.read_text())
     silent = {
         id(line.value)

@@ -12,14 +12,7 @@ from scipy import integrate, special, stats
 from steadyrank.compute.random import block_stream
 from steadyrank.errors import InputError
 from steadyrank.stats.mixed.fit import MixedModel, fit
-from steadyrank.stats.mixed.two_way import (
-    nested_difference,
-    nested_pvalues,
-    t_pvalues,
-    two_way_difference,
-    two_way_pvalues,
-    welch_pvalues,
-)
+from steadyrank.stats.mixed.two_way import nested_difference, two_way_difference
 from steadyrank_lab.papers.jayasinghe2015.experiments import (
     METHODS,
     TESTS,
@@ -33,6 +26,12 @@ from steadyrank_lab.papers.jayasinghe2015.experiments import (
     pool_pvalues,
     single_instance_shares,
     topic_spread,
+)
+from steadyrank_lab.papers.jayasinghe2015.pvalues import (
+    nested_pvalues,
+    t_pvalues,
+    two_way_pvalues,
+    welch_pvalues,
 )
 
 BUDGET = int(os.environ.get("STEADYRANK_CELLS", "1"))

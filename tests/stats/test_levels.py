@@ -28,10 +28,10 @@ from steadyrank import stats as stats_room
 from steadyrank import studies as studies_room
 from steadyrank.cli import group
 from steadyrank.stats.anova.balanced import anova, crossed_strata, tukey_main_effect
-from steadyrank.stats.instances.power import InstanceTest, InstanceVariances
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.pairs.tukey import tukey_hsd
 from steadyrank_lab import papers as papers_room
+from steadyrank_lab.papers.jayasinghe2015.power import InstanceTest, InstanceVariances
 
 BUDGET = int(os.environ.get("STEADYRANK_CELLS", "1"))
 N_TRIALS = 4000 * BUDGET

@@ -142,7 +142,8 @@ FORM = {
     "every-eval-ever-aggregate, inspect, lm-eval, lm-eval-results, helm, promptfoo, promptfoo-csv, "
     "deepeval, ragas, mt-bench, nuggetizer, nuggetizer-metrics, quepid-snapshot, quepid, "
     "opensearch-judgments, opensearch, mteb, arena-hard, comparia, alpaca-eval, battles, "
-    "arena-hard-leaderboard, autojudge or autojudge-lines."
+    "arena-hard-leaderboard, autojudge, trec-eval, ir-measures, ntcireval, rank-eval, pytrec-eval "
+    "or autojudge-lines."
 }
 
 WAYS = ("lower_is_better", "higher_is_better")
@@ -443,7 +444,10 @@ def read_score_files(files: dict[str, str] | tuple[str, ...], inputs: Inputs) ->
 
     measures = () if isinstance(files, dict) else inputs.measures
     label = measures[0] if len(measures) == 1 else None
-    found = None if isinstance(files, dict) else read_tools(files, inputs.kind, label)
+    # Of tables and files of tools together, `read_scores` tells which is which.
+    are_mixed = inputs.kind is None and len({form_in(path) is None for path in files}) > 1
+    several = isinstance(files, dict) or are_mixed
+    found = None if several else read_tools([*files], inputs.kind, label)
     if found is None:
         paths: Any = files_in([*files]) if inputs.is_by_content else files
         scores = read_scores(paths or files, measure=label, runs_in_rows=inputs.runs_in_rows)

@@ -119,7 +119,7 @@ def command(
         raise InputError(f"--out {out}: name a file that ends in .html, or add --force")
     sources = _sources(inputs, datasets)
     with bars(output.quiet) as progress:
-        from steadyrank.studies.topics.kernels import count_reversals
+        from steadyrank.studies.topics.levels import count_reversals
 
         if datasets or inputs.scores_files:
             tell_if_compiling(output.quiet)

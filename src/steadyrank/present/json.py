@@ -29,6 +29,16 @@ def picked(result: Any, keys: str) -> dict[str, Any]:
     return {key: attrgetter(path or key)(result) for key, _, path in pairs}
 
 
+def rows_of(columns: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return one dictionary per row of columns, which are arrays or sequences.
+
+    >>> rows_of({"run": ["a", "b"], "rank": range(1, 3)})
+    [{'run': 'a', 'rank': 1}, {'run': 'b', 'rank': 2}]
+    """
+    values = (own.tolist() if hasattr(own, "tolist") else own for own in columns.values())
+    return [dict(zip(columns, row, strict=True)) for row in zip(*values, strict=True)]
+
+
 def to_json(value: Any) -> str:
     """Return JSON text, with null for NaN and infinity."""
     return _dumped(value) + "\n"

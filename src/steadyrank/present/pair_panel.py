@@ -166,7 +166,9 @@ def packed_numbers(values: np.ndarray, digits: int) -> dict[str, Any]:
     """
     flat = np.asarray(values, np.float64).ravel()
     known = np.isfinite(flat)
-    if not _fit(flat[known], digits):
+    is_small = np.abs(flat[known]).max(initial=0) < 2.0**52 / 10**digits
+    # A code has at most four bytes.
+    if not is_small or (known.any() and np.ptp(flat[known]) >= (2**32 - 3) / 10**digits):
         written = [value if math.isfinite(value) else None for value in flat.tolist()]
         return {"digits": digits, "values": written}
     units = np.rint(flat[known] * 10**digits)
@@ -174,12 +176,3 @@ def packed_numbers(values: np.ndarray, digits: int) -> dict[str, Any]:
     codes = np.zeros(len(flat), np.int64)
     codes[known] = units.astype(np.int64) - least + 1
     return {"digits": digits, "least": least, **packed_codes(codes, int(codes.max(initial=0)) + 1)}
-
-
-def _fit(values: np.ndarray, digits: int) -> bool:
-    """Return whether codes of four bytes suffice for the numbers."""
-    if not len(values):
-        return True
-    return bool(np.abs(values).max() < 2.0**52 / 10**digits) and bool(
-        values.max() - values.min() < (2**32 - 3) / 10**digits
-    )

@@ -99,7 +99,7 @@ assert found.returncode in (0, 100), found.returncode  # 100: some tests failed
 TOOLS = {
     "inspect": (["inspect-ai"], INSPECT, "match"),
     "deepeval": (["deepeval"], DEEPEVAL, "Exact Match"),
-    "ragas": (["ragas"], RAGAS, "exact_match"),
+    "ragas": (["ragas", "langchain-community<0.4"], RAGAS, "exact_match"),
     "lm-eval": (["lm_eval"], LM_EVAL, "exact_match"),
     "promptfoo": ([], PROMPTFOO, "correct"),
 }

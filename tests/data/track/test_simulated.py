@@ -14,8 +14,14 @@ import numpy as np
 import pytest
 
 import steadyrank as sr
-from steadyrank.data.track.model import TrackDesign, TrackModel, draw_latents, true_means
-from steadyrank.data.track.simulated import SimulatedTrack, simulated_track
+from steadyrank.data.track.simulated import (
+    SimulatedTrack,
+    TrackDesign,
+    TrackModel,
+    draw_latents,
+    simulated_track,
+    true_means,
+)
 
 SMALL = {"n_teams": 4, "runs_per_team": 2, "n_topics": 6, "depth": 100, "pool_depth": 20}
 

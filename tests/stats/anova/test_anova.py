@@ -422,8 +422,8 @@ def test_wrong_input_is_refused_with_a_reason():
     holed[2, 1] = np.nan
     message = "unbalanced: 1 of 12 .*a 2, b 1, counted from 0.*order of the effects: omit"
     refused(message, anova, holed, factors="ab", effects="a")
-    refused("no degrees of freedom are left for the error beside a, b", anova, y, factors="ab")
-    with pytest.raises(InputError, match="a:b is in the model without b: add it"):
+    refused("no degrees of freedom are left for the error with a, b", anova, y, factors="ab")
+    with pytest.raises(InputError, match="a:b requires b in the model: add it"):
         anova(y[..., None], factors=["a", "b", None], effects=["a", "a:b"])
     for effects in ([], ["a", "a"], ["a", "b", "a:b", "b:a"]):
         refused("at least one effect, each once", anova, y, factors="ab", effects=effects)

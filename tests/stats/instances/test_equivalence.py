@@ -13,7 +13,8 @@ from plain_tables import close, refused
 from statsmodels.stats.weightstats import ttost_paired
 
 from steadyrank.errors import InputError
-from steadyrank.stats.instances.equivalence import equivalence_test, t_limits, verdict_of
+from steadyrank.stats.instances.equivalence import equivalence_test, verdict_of
+from steadyrank.stats.interval import t_limits
 
 CASE = golden("equivalence_tests")
 

@@ -8,7 +8,6 @@ from golden_cases import golden
 from plain_tables import close, refused
 from scipy import special
 
-from steadyrank.stats.instances.power import InstanceTest, InstanceVariances
 from steadyrank.stats.mixed.fit import NO_RESIDUAL, fit
 from steadyrank.stats.mixed.model import MixedModel
 from steadyrank.stats.mixed.two_way import (
@@ -17,6 +16,7 @@ from steadyrank.stats.mixed.two_way import (
     pooled_squares,
     two_way_difference,
 )
+from steadyrank_lab.papers.jayasinghe2015.power import InstanceTest, InstanceVariances
 
 CASE = golden("kenward_roger")
 NAMES = list(CASE["inputs"])

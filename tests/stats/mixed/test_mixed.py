@@ -14,7 +14,7 @@ from plain_tables import close, refused
 from scipy import optimize, stats
 
 from steadyrank.errors import InputError
-from steadyrank.stats.instances.equivalence import t_limits
+from steadyrank.stats.interval import t_limits
 from steadyrank.stats.mixed import model as mixed_model
 from steadyrank.stats.mixed.balanced import LayoutStrata, best_of_strata
 from steadyrank.stats.mixed.fit import NO_RESIDUAL, _satterthwaite, component_intervals, fit

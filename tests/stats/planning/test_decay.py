@@ -11,8 +11,7 @@ from scipy.stats import norm
 
 from steadyrank.errors import InputError
 from steadyrank.stats.planning.reversal import LEAST_SQUARES, LOG_LINEAR, fit_decays, log_linear
-from steadyrank.studies.topics.kernels import REVERSED
-from steadyrank.studies.topics.levels import count_splits
+from steadyrank.studies.topics.levels import REVERSED, count_splits
 
 CASE = golden("vb_exponential_fit")
 SIZES = np.array(CASE["inputs"]["n"], float)

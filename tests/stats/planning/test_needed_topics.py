@@ -100,6 +100,6 @@ def test_many_pairs_are_as_each_alone():
 
 def test_nonsense_is_refused():
     refused("alpha must lie strictly between 0 and 1", needed_topics, 0.1, 1.0, 50, alpha=0.0)
-    refused("give a larger alpha or fewer comparisons", needed_topics, 0.1, 1.0, 50, alpha=1e-13)
+    refused("use a larger alpha or fewer comparisons", needed_topics, 0.1, 1.0, 50, alpha=1e-13)
     with pytest.raises(InputError, match="confidence must lie strictly between 0 and 1"):
         needed_topics(0.1, 1.0, 50, confidence=1.0)

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 import steadyrank as sr
-from steadyrank.stats.instances.equivalence import t_limits
+from steadyrank.stats.interval import t_limits
 from steadyrank.stats.mixed.two_way import nested_difference
 from steadyrank.studies.gate.view import VIEW
 

@@ -9,7 +9,7 @@ import pytest
 from test_instances import QUICK, said, scores_of, swept
 
 import steadyrank as sr
-from steadyrank.stats.instances.equivalence import t_limits
+from steadyrank.stats.interval import t_limits
 from steadyrank.stats.pairs.decisions import adjust
 from steadyrank.studies.instances.study import adjusted_in_sequence
 from steadyrank.studies.instances.view import VIEW, difference_words, margin, margin_words

@@ -7,7 +7,6 @@ import pytest
 from scipy import special
 
 from steadyrank.errors import InputError
-from steadyrank.stats.instances.power import InstanceTest, InstanceVariances
 from steadyrank.stats.mixed.two_way import (
     combined_mean_squares,
     default_df_method,
@@ -16,6 +15,7 @@ from steadyrank.stats.mixed.two_way import (
     two_way_difference,
 )
 from steadyrank.stats.planning.design import t_power
+from steadyrank_lab.papers.jayasinghe2015.power import InstanceTest, InstanceVariances
 
 PILOT = {"instance": 0.02**2, "system_topic": 0.08**2, "residual": 0.06**2}
 EVEN = {"instance": 0.0, "system_topic": 0.08**2, "residual": 0.06**2}

@@ -13,8 +13,7 @@ from scipy.stats import binom, chisquare, poisson
 import steadyrank as sr
 from steadyrank.measures.names import parse_measure
 from steadyrank.studies.simulate.measures import make_gain
-from steadyrank.studies.simulate.profile_kernels import joined_bins
-from steadyrank.studies.simulate.profiles import score_profiles
+from steadyrank.studies.simulate.profiles import joined_bins, score_profiles
 from steadyrank.studies.simulate.sampler_kernels import Cells, sample_cells, sample_densities
 
 DEPTH = 1000

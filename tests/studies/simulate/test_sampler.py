@@ -13,10 +13,9 @@ from scipy.stats import chisquare, ks_2samp, norm, poisson
 
 import steadyrank as sr
 from steadyrank.measures.names import parse_measure
-from steadyrank.studies.simulate import profile_kernels
+from steadyrank.studies.simulate import profiles as profile_kernels
 from steadyrank.studies.simulate.measures import make_gain
-from steadyrank.studies.simulate.profile_kernels import joined_bins
-from steadyrank.studies.simulate.profiles import score_profiles
+from steadyrank.studies.simulate.profiles import joined_bins, score_profiles
 from steadyrank.studies.simulate.sampler_kernels import Cells, sample_cells, sample_densities
 
 UNRETRIEVED = 5

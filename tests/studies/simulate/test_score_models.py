@@ -11,10 +11,9 @@ from test_sampler import UNRETRIEVED, run_and_qrels
 import steadyrank as sr
 from bench import score_models
 from steadyrank.measures.names import parse_measure
-from steadyrank.studies.simulate import profile_kernels
+from steadyrank.studies.simulate import profiles as profile_kernels
 from steadyrank.studies.simulate.measures import make_gain
-from steadyrank.studies.simulate.profile_kernels import joined_bins
-from steadyrank.studies.simulate.profiles import score_profiles
+from steadyrank.studies.simulate.profiles import joined_bins, score_profiles
 from steadyrank.studies.simulate.sampler_kernels import sample_densities
 from steadyrank.studies.simulate.statistics import error_rate
 

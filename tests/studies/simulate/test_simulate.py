@@ -24,13 +24,7 @@ import steadyrank as sr
 from steadyrank.errors import InputError, SteadyrankWarning
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.studies.simulate import blocks as sample_blocks
-from steadyrank.studies.simulate.profile_kernels import (
-    NUMBER,
-    ROBUST,
-    SCOTT,
-    SILVERMAN,
-    bandwidth_of,
-)
+from steadyrank.studies.simulate.profiles import NUMBER, ROBUST, SCOTT, SILVERMAN, bandwidth_of
 
 N_SAMPLES = 1300
 """Two blocks and a bit."""

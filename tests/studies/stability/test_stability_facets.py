@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import steadyrank as sr
-from steadyrank.data.track.model import TrackModel, true_means
+from steadyrank.data.track.simulated import TrackModel, true_means
 from steadyrank.stats.anova.gstudy import crossed_components, nested_components
 from steadyrank.studies.stability.view import VIEW
 

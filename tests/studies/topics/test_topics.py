@@ -15,8 +15,7 @@ import steadyrank as sr
 from steadyrank.compute.random import block_stream
 from steadyrank.stats.planning import design
 from steadyrank.studies.topics import levels as topic_levels
-from steadyrank.studies.topics.kernels import AGREE, REVERSED, TIED
-from steadyrank.studies.topics.levels import TRIALS_A_BLOCK, count_splits
+from steadyrank.studies.topics.levels import AGREE, REVERSED, TIED, TRIALS_A_BLOCK, count_splits
 from steadyrank.studies.topics.result import needed_figure
 from steadyrank.studies.topics.study import default_sizes
 from steadyrank.studies.topics.view import VIEW

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from steadyrank.data.forms.form import NUMBERED, Cell, Record, Source
+from steadyrank.data.forms.form import NO_SCORES, NUMBERED, Cell, Record, Source
 from steadyrank.data.read.json_files import describe
 from steadyrank.errors import FormatError
 from steadyrank.words import counted, some
@@ -123,7 +123,7 @@ def inspect_log(source: Source) -> Iterator[Cell]:
     if not any(sample.get("scores") for _, sample in samples):
         failed = header.get("status", "started") in ("error", "cancelled", "started")
         remedy = "retry the evaluation" if failed else "run `inspect score` on the log first"
-        raise source.error(f"no sample has a score: {remedy}")
+        raise source.error(f"no sample has a score: {remedy}", code=NO_SCORES)
     for where, sample in samples:
         topic = source.id_of(sample, "id")
         if topic in texts & taken and isinstance(sample["id"], str):

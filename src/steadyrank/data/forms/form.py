@@ -34,6 +34,9 @@ Record = Mapping[str, Any]
 NUMBERED = ""
 """The answer of a cell whose place among those of its topic is all that is known of it."""
 
+NO_SCORES = "no_scores"
+"""Code of the error for a file of a form that holds no scores: a folder may hold it."""
+
 FIRST_LINES = 200
 """Lines of a text that are looked at to say what it is."""
 
@@ -138,6 +141,8 @@ class Source:
     @cached_property
     def value(self) -> Any:
         """The value of a JSON file."""
+        if self.kind == "zip":
+            raise self.error("a zip archive, which files of this form are not")
         with open_bytes(self.path) as stream:
             content = stream.read().removeprefix(BOM)
         try:
@@ -154,7 +159,7 @@ class Source:
                 names = [name.strip() for name in header]
                 check_widths(self.path, names, rows)
                 return [(line, dict(zip(names, row, strict=True))) for line, row in rows]
-            if self.kind == "json lines":
+            if self.kind in ("json lines", "text"):
                 with open_bytes(self.path) as stream:
                     return [*json_rows(self.path, stream)]
         except FormatError as error:
@@ -219,10 +224,12 @@ class Source:
         """The file's name without its ending, to call a run that nothing else names."""
         return base_name(self.path)
 
-    def error(self, message: str, line: int | None = None) -> FormatError:
+    def error(
+        self, message: str, line: int | None = None, *, code: str | None = None
+    ) -> FormatError:
         """An error that names file, line and form."""
         title = f"{self.form.title}: " if self.form else ""
-        return FormatError(self.path, title + message, line)
+        return FormatError(self.path, title + message, line, code=code)
 
     def plain_error(self, message: str, line: int | None = None) -> FormatError:
         """An error that names file and line."""
@@ -271,11 +278,10 @@ class Source:
         """A score: a number, a truth value, or text that is a number; nothing is missing."""
         if value is None or (isinstance(value, str) and is_missing(value.strip())):
             return math.nan
-        if isinstance(value, str):
-            value = plain_value(value.strip())
-        if isinstance(value, (int, float)):
+        read = plain_value(value.strip()) if isinstance(value, str) else value
+        if isinstance(read, (int, float)):
             try:
-                found = float(value)
+                found = float(read)
             except OverflowError:
                 found = math.inf
             if not math.isinf(found):

@@ -19,8 +19,8 @@ import numpy as np
 from steadyrank.data.battles import Battles, joined
 from steadyrank.data.directions import Direction, direction_of
 from steadyrank.data.forms import evaluations as llm
-from steadyrank.data.forms import pairs, search
-from steadyrank.data.forms.form import Cell, Form, Grade, Source
+from steadyrank.data.forms import pairs, printed, search
+from steadyrank.data.forms.form import NO_SCORES, Cell, Form, Grade, Source
 from steadyrank.data.leaderboard import Leaderboard
 from steadyrank.data.order import places_by_name
 from steadyrank.data.qrels import Qrels, qrels_from_dict
@@ -145,6 +145,16 @@ FORMS = (
     Form("companion", "a file of settings", "means", _is_companion, search.companion),
     Form("autojudge", "AutoJudge scores", "scores", search.is_autojudge, search.autojudge,
          *_SEARCH),
+    Form("trec-eval", "trec_eval scores", "scores", printed.is_printed_by("trec_eval"),
+         printed.trec_eval, *_SEARCH),
+    Form("ir-measures", "ir_measures scores", "scores", printed.is_printed_by("ir_measures"),
+         printed.ir_measures, *_SEARCH),
+    Form("ntcireval", "NTCIREVAL scores", "scores", printed.is_printed_by("NTCIREVAL"),
+         printed.ntcireval, *_SEARCH),
+    Form("rank-eval", "_rank_eval answers", "scores", _Has("metric_score details | failures"),
+         printed.rank_eval, *_SEARCH),
+    Form("pytrec-eval", "pytrec_eval scores", "scores", lambda source: False,
+         printed.pytrec_eval, *_SEARCH),
     Form("autojudge-lines", "AutoJudge scores", "scores", _Has("run_id topic_id measure | value"),
          search.autojudge_lines, *_SEARCH),
 )
@@ -251,7 +261,17 @@ def read_parts(
         found = [own for own in found if own[1].holds != "means"]
     if others:
         warn(f"{counted(len(others), 'file holds', 'files hold')} no scores: {some(others)}")
-    return [Part(source, own, tuple(own.read(source))) for source, own in found]
+    parts = []
+    for source, own in found:
+        try:
+            parts.append(Part(source, own, tuple(own.read(source))))
+        except FormatError as error:
+            if error.code != NO_SCORES or len(found) == 1:
+                raise
+            warn(f"{error}; left out")
+    if not parts:
+        raise found[0][0].error("no file has a score")
+    return parts
 
 
 def _refuse_nearly(source: Source) -> None:

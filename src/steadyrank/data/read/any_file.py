@@ -10,7 +10,7 @@ from typing import Literal
 
 from steadyrank.data.battles import Battles
 from steadyrank.data.forms.form import Source
-from steadyrank.data.forms.reading import files_below, read_forms
+from steadyrank.data.forms.reading import files_below, form_of, read_forms
 from steadyrank.data.interop.tables import DOCUMENT_NAMES, VALUE_NAMES, pick_column, plain_column
 from steadyrank.data.leaderboard import Leaderboard
 from steadyrank.data.qrels import Qrels
@@ -20,7 +20,6 @@ from steadyrank.data.read.parquet import column_names
 from steadyrank.data.read.qrels import read_qrels
 from steadyrank.data.read.runs import Runs, read_runs
 from steadyrank.data.read.score_files import is_long, read_scores
-from steadyrank.data.read.score_tools import is_log, printed_by
 from steadyrank.data.read.sources import PathLike, data_lines, head_of, kind_of, open_bytes
 from steadyrank.data.read.streams import is_readable, is_stream
 from steadyrank.data.scores import Scores
@@ -88,19 +87,21 @@ def holds_scores(path: Path, has_qrels: bool) -> bool:
     """
     if not is_readable(path) or path.is_dir():
         return False
+    source = Source(path)
+    if (form := form_of(source)) is not None:
+        # AutoJudge's ranking of systems has the columns of a run.
+        is_ranking = form.name == "autojudge" and len(source.first_fields[0]) == 6
+        return form.holds == "scores" and not is_ranking
     with open_bytes(path) as stream:
         kind = kind_of(stream)
         if kind == "parquet":
             return is_long(column_names(path, stream))
         if kind == "json lines":
-            head = head_of(stream)
-            return b'"measure"' in head or b'"metrics"' in head or not has_qrels
+            return b'"measure"' in head_of(stream) or not has_qrels
         if kind == "json":
-            return is_log(head_of(stream)) or not has_qrels
+            return not has_qrels
         if names_documents(stream):
             return False
-        if printed_by(stream) is not None:
-            return True
         header = header_of(stream)
     if len(header) > 1 and (is_long(header) or is_blank(header[0]) or names_rows(header[0])):
         return True

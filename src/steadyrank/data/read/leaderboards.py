@@ -15,20 +15,19 @@ import math
 import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from steadyrank.data.forms.form import Source
 from steadyrank.data.interop.tables import describe_type, pick_column, table_of
 from steadyrank.data.leaderboard import Leaderboard, leaderboard_from_collections
 from steadyrank.data.order import places_by_name
 from steadyrank.data.read.csv_files import check_widths, place_of, read_texts
-from steadyrank.data.read.json_files import value_of
+from steadyrank.data.read.json_files import describe, value_of
 from steadyrank.data.read.limits import BOM
 from steadyrank.data.read.parquet import read_parquet_frame
-from steadyrank.data.read.score_tools import cell_value
 from steadyrank.data.read.sources import PathLike, kind_of, open_bytes
 from steadyrank.data.scores import Scores, mean_of_present, plain_value
 from steadyrank.data.table_rules import (
@@ -486,10 +485,10 @@ def _splits_of(path: Path) -> Splits:
         content = value_of(path, stream.read().removeprefix(BOM))
     try:
         splits: dict[str, Any] = content["scores"]
-        number = partial(cell_value, path, line=None, where=" as main_score", may_be_truth=False)
+        source = Source(path)
         scored = {
             split: [
-                (str(entry.get("hf_subset", "default")), number(entry["main_score"]))
+                (str(entry.get("hf_subset", "default")), _main_score(source, entry))
                 for entry in entries
                 if entry.get("main_score") is not None
             ]
@@ -504,6 +503,13 @@ def _splits_of(path: Path) -> Splits:
             path, f"the file is named after another task than its task_name, {task!r}: rename it"
         )
     return {split: _distinct(path, subsets) for split, subsets in scored.items()}
+
+
+def _main_score(source: Source, entry: Mapping[str, Any]) -> float:
+    value = entry["main_score"]
+    if isinstance(value, (bool, str)):
+        raise source.error(f"expected a score as main_score, got {describe(value)}")
+    return source.number(value, None, "main_score")
 
 
 def _distinct(path: Path, scored: Sequence[tuple[str, float]]) -> Subsets:

@@ -15,19 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from steadyrank.data.facets import FACETS, NESTED, facets_of
-from steadyrank.data.forms.reading import read_forms
+from steadyrank.data.facets import FACETS, NESTED
+from steadyrank.data.forms.form import Source
+from steadyrank.data.forms.printed import SUMMARY
+from steadyrank.data.forms.reading import form_of, read_forms
 from steadyrank.data.interop.objects import NO_MEASURE
 from steadyrank.data.interop.tables import DOCUMENT_NAMES, LONG_ROLES, pick_column
 from steadyrank.data.read.csv_files import as_meant
-from steadyrank.data.read.score_tools import (
-    SUMMARY,
-    is_log,
-    printed_by,
-    read_json_scores,
-    read_printed,
-)
-from steadyrank.data.read.sources import PathLike, base_name, head_of, kind_of, open_bytes
+from steadyrank.data.read.sources import PathLike, base_name, kind_of, open_bytes
 from steadyrank.data.read.tables import Table, csv_table, json_table, parquet_table
 from steadyrank.data.scores import (
     AXES,
@@ -41,9 +36,8 @@ from steadyrank.data.scores import (
 )
 from steadyrank.data.table_rules import is_blank, names_rows, tell_of_index, tidy_scores
 from steadyrank.data.write.files import INFO, METADATA
-from steadyrank.errors import FormatError, InputError, arg, warn
+from steadyrank.errors import FormatError, InputError, arg
 from steadyrank.visible import restored
-from steadyrank.words import counted
 
 
 def read_scores(
@@ -100,89 +94,47 @@ def read_scores(
     if isinstance(source, (Mapping, list, tuple)) and not source:
         raise InputError("no score files were named")
     if isinstance(source, Mapping):
-        named: list[tuple[Any, str | None]] = [(path, str(name)) for name, path in source.items()]
-        found = None
+        parts = [_read_file(path, str(name), runs_in_rows) for name, path in source.items()]
     else:
         paths: Any = source if isinstance(source, (list, tuple)) else [source]
-        named = [(path, measure) for path in paths]
-        found = read_forms(paths, form=form, measure=measure)
-    if found is None:
-        scores = _joined([_read_file(Path(path), name, runs_in_rows) for path, name in named])
-    else:
-        scores = found.scores
+        tables = [p for p in paths if form is None and len(paths) > 1 and _is_table(Path(p))]
+        tools = [path for path in paths if path not in tables]
+        found = read_forms(tools, form=form, measure=measure) if tools else None
+        parts = [] if found is None else [found.scores]
+        parts += [_read_file(p, measure, runs_in_rows) for p in (tables if found else paths)]
+    scores = _joined(parts)
     return scores.directed(lower=lower_is_better, higher=higher_is_better)
 
 
 def _joined(parts: Sequence[Scores]) -> Scores:
-    if len(parts) == 1:
-        return parts[0]
-    parts = _named_apart(parts)
     try:
-        return join_scores(*parts)
+        return parts[0] if len(parts) == 1 else join_scores(*parts)
     except Disagreement as error:
         raise InputError(
             f"{error}: if the files hold different measures, give the measure of each"
         ) from None
 
 
-def _named_apart(parts: Sequence[Scores]) -> Sequence[Scores]:
-    """The parts, those of tools named by their files where runs of one name are not the same."""
-    by_run: dict[str, list[int]] = {}
-    for place, part in enumerate(parts):
-        if "tool" in part.meta and len(own := set(_systems(part))) == 1:
-            by_run.setdefault(own.pop(), []).append(place)
-    others = [places for places in by_run.values() if not _agree([parts[i] for i in places])]
-    named = {i: base_name(Path(parts[i].meta["source"])) for places in others for i in places}
-    if others:
-        first = _systems(parts[others[0][0]])[0]
-        warn(
-            f"{counted(len(named), 'file')} hold different runs of the same name (first "
-            f"{first!r}, of {named[others[0][0]]} and {named[others[0][1]]}): they are named "
-            "by their files",
-            stacklevel=5,
-        )
-    return [_renamed(part, named[i]) if i in named else part for i, part in enumerate(parts)]
+def _is_table(path: Path) -> bool:
+    """Whether a file has none of the forms of tools."""
+    return path.is_file() and form_of(Source(path)) is None
 
 
-def _systems(part: Scores) -> Sequence[str]:
-    """The name of each run without its facets."""
-    return part.run_info["system"] if facets_of(part) else part.runs
-
-
-def _renamed(part: Scores, name: str) -> Scores:
-    """The only run, or the only system whose answers the runs are, under another name."""
-    if not facets_of(part):
-        return replace(part, runs=(name,))
-    old = part.run_info["system"][0]
-    runs = tuple(name + run.removeprefix(old) for run in part.runs)
-    return replace(part, runs=runs).with_run_info(system=[name] * len(runs))
-
-
-def _agree(parts: Sequence[Scores]) -> bool:
-    try:
-        join_scores(*parts)
-    except Disagreement:
-        return False
-    return True
-
-
-def _read_file(path: Path, measure: str | None, runs_in_rows: bool) -> Scores:
-    return tidy_scores(str(path), _read_any(path, measure, runs_in_rows))
-
-
-def _read_any(path: Path, measure: str | None, runs_in_rows: bool) -> Scores:
-    with open_bytes(path) as stream:
+def _read_file(path: PathLike, measure: str | None, runs_in_rows: bool) -> Scores:
+    """The scores of one file: a tool's, or a table."""
+    where = Path(path)
+    if (found := read_forms([where], measure=measure)) is not None:
+        return found.scores
+    with open_bytes(where) as stream:
         kind = kind_of(stream)
-        if kind == "json" or is_log(head_of(stream)):
-            return read_json_scores(path, stream, measure)
-        if kind == "text" and (tool := printed_by(stream)) is not None:
-            return read_printed(path, stream, tool)
+        if kind == "json":  # which only the caller knows to hold scores
+            return read_forms([where], form="pytrec-eval", measure=measure).scores  # type: ignore[union-attr]
         make = {"parquet": parquet_table, "json lines": json_table, "text": csv_table}
-        table = make[kind](path, stream)
+        table = make[kind](where, stream)
     if is_long(table.header):
-        return _long_scores(table, measure)
+        return tidy_scores(str(where), _long_scores(table, measure))
     if kind == "text":
-        return _matrix(table, measure or NO_MEASURE, runs_in_rows)
+        return tidy_scores(str(where), _matrix(table, measure or NO_MEASURE, runs_in_rows))
     missing = (n for n in ("measure", "topic", "value") if not _holds(table.header, n))
     raise table.lacks(next(missing, "run"))
 

@@ -1,13 +1,13 @@
-"""What drives the variation: analysis of variance of balanced factorial designs.
+"""Which factors explain the variation? Analysis of variance of balanced factorial designs.
 
-For anyone who crosses factors (measures, sizes, components of a system) with blocks (samples,
-topics) and asks which of them matters, by how much. Every sum of squares comes from marginal means,
-so 200,000 observations take milliseconds. Effect sizes stand beside p-values, since with so many
-observations everything is significant (Ferro 2018; Ferro and Silvello 2018).
+For factors (measures, sizes, components of a system) that are crossed with blocks (samples,
+topics). Sums of squares are computed from marginal means, so that 200,000 observations take
+milliseconds. Tables have effect sizes as well as p-values, since with many observations everything
+is significant (Ferro 2018; Ferro and Silvello 2018).
 
-And which levels of a factor differ: Tukey's honest differences, one statement for all pairs of
-levels together, with intervals around the means that do not overlap exactly where two levels
-differ, as papers on components of retrieval systems draw them.
+Tukey's honest differences show which levels of a factor differ, for all pairs of levels together,
+with intervals around the means that do not overlap exactly if two levels differ, as in papers on
+components of retrieval systems.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ Power = Literal["observed", "omega"]
 """Noncentrality of an observed power: df F, or max(0, df (F - 1)), which omega squared implies."""
 
 ROUNDING = 16.0 * float(np.finfo(np.float64).eps)
-"""A spread of at most this times the largest absolute value is none: only rounding."""
+"""A spread of at most this times the largest absolute value is only rounding."""
 
 NAN = float("nan")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnovaSource:
-    """One line of the table; NaN where a column has no meaning for the source."""
+    """One line of the table; NaN where a column does not apply to the source."""
 
     source: str
     ss: float
@@ -60,23 +60,23 @@ class AnovaSource:
     """F, the mean square over that of `tested_against`."""
     pvalue: float = NAN
     tested_against: str = ""
-    """The source that is its error; empty where it has none."""
+    """The source that is its error; "" without one."""
     omega_squared: float = NAN
-    """df (F - 1) / (df (F - 1) + N), at least 0: the share of the variance that is left when all
-    other effects are taken out, which the literature calls partial."""
+    """df (F - 1) / (df (F - 1) + N), at least 0: partial omega squared, the share of the variance
+    without all other effects."""
     omega_squared_raw: float = NAN
-    """The same, negative where F < 1."""
+    """`omega_squared` before it is limited to 0: negative if F < 1."""
     overall_omega_squared: float = NAN
-    """(SS - df MSE) / (SS total + MSE), at least 0: the share of all variance."""
+    """(SS - df MSE) / (SS total + MSE), at least 0: the share of the total variance."""
     eta_squared: float = NAN
     """SS / SS total."""
     partial_eta_squared: float = NAN
     """SS / (SS + SS error)."""
     power: float = NAN
-    """Observed power, where it was asked for."""
+    """Observed power, if requested."""
 
     def row(self) -> dict[str, Any]:
-        """The keys of the JSON output."""
+        """Return the line with the keys of the JSON output."""
         keys = (
             "source ss df ms f pvalue omega_squared power omega_squared_raw overall_omega_squared "
             "eta_squared partial_eta_squared tested_against"
@@ -92,28 +92,28 @@ class Anova(Framed):
 
     sources: tuple[AnovaSource, ...]
     n: int
-    """Observations."""
+    """Number of observations."""
     mean: float
     means: Mapping[str, np.ndarray]
-    """Effect to the means of its cells, one axis a factor in the order of the data."""
+    """Effect to the means of its cells, one axis per factor in the order of the data."""
     power: Power | None
-    """The convention of the observed power."""
+    """Convention of the observed power."""
     flag: str
-    """"", or "zero_variance" where the error is nothing but rounding: F is infinite or 0."""
+    """"", or "zero_variance" if the error is only rounding: F is infinite or 0."""
 
     def source(self, name: str) -> AnovaSource:
-        """The line of that name."""
+        """Return the line of that name."""
         for line in self.sources:
             if line.source == name:
                 return line
         raise unknown_name("source", name, [line.source for line in self.sources])
 
     def rows(self) -> list[dict[str, Any]]:
-        """One dictionary a source, with the keys that the JSON output has."""
+        """Return one dictionary per source, with the keys of the JSON output."""
         return [line.row() for line in self.sources]
 
     def caption(self) -> str:
-        """How many observations, around which mean."""
+        """Return a line with the number of observations and the mean."""
         return f"Analysis of variance of {self.n:,} observations, mean {self.mean:.4g}."
 
 
@@ -126,21 +126,21 @@ def anova(
     strata: Sequence[str] = (),
     power: Power | None = None,
 ) -> Anova:
-    """ANOVA of a balanced design, from an array with one axis a factor.
+    """Return the ANOVA of a balanced design, from an array with one axis per factor.
 
-    `factors` names the axes; None stands for replicates. `effects` are factors and interactions
-    such as "a:b" (unless given, all main effects and two-way interactions of the factors other
-    than the block). `block` enters as a main effect without an effect size. What no effect takes
-    is error. With e(S) = mean(S) - sum of e(R) over R within S, SS(S) is the sum of e(S)² over
-    the observations, and F = MS / MS(error).
+    `factors` names the axes; None denotes replicates. `effects` are factors and interactions such
+    as "a:b" (by default, all main effects and two-way interactions of the factors other than the
+    block). `block` is a main effect without an effect size. The remainder is error. With
+    e(S) = mean(S) - sum of e(R) over R within S, SS(S) is the sum of e(S)² over the observations,
+    and F = MS / MS(error).
 
-    `strata` are terms whose units have an error of their own, as in R's `Error()`: an effect is
-    tested within the smallest stratum that contains it, or else against what remains. They change
-    F, p and power; effect sizes rest on all errors together. `power` adds observed power, which
-    restates the p-value: see `observed_power`.
+    `strata` are terms whose units have separate errors, as in R's `Error()`: an effect is tested
+    within the smallest stratum that contains it, or else against the remaining error. They change
+    F, p and power; effect sizes use the sum of all errors. `power` adds observed power, which is a
+    function of the p-value: see `observed_power`.
 
     Assumes additive effects and, within a stratum, independent normal errors of one variance.
-    Unbalanced data have no such table and are refused. A factor with one level has no F.
+    Unbalanced data are an error. A factor with one level has no F.
 
     Reference: Rutherford 2011, ANOVA and ANCOVA: a GLM approach, 2nd edition.
 
@@ -154,7 +154,7 @@ def anova(
     array = check_observations(values, factors)
     terms = named_effects(factors, effects, block)
     layers = {name: _axes(name, factors) for name in strata}
-    # A stratum of single observations is what remains anyhow.
+    # A stratum of single observations is the remaining error.
     layers = {
         name: axes
         for name, axes in layers.items()
@@ -165,8 +165,8 @@ def anova(
     split = split_total(parts, terms, layers, array.shape, rounding)
     if split.error.df < 1:
         raise InputError(
-            f"no degrees of freedom are left for the error beside {', '.join(terms)}: omit an "
-            "effect, or give replicates"
+            f"no degrees of freedom are left for the error with {', '.join(terms)}: omit an "
+            "effect, or add replicates"
         )
     return Anova(
         sources=table_lines(split, block, power),
@@ -179,7 +179,7 @@ def anova(
 
 
 def without_tests(table: Anova) -> Anova:
-    """The table without F, p and power, for observations that are not independent data.
+    """Return the table without F, p and power, for observations that are not independent.
 
     Sums of squares and effect sizes stay.
 
@@ -195,9 +195,9 @@ def without_tests(table: Anova) -> Anova:
 
 
 def crossed_strata(unit: str, factors: Sequence[str]) -> list[str]:
-    """The strata in which every effect is tested against its interaction with `unit`.
+    """Return the strata in which every effect is tested against its interaction with `unit`.
 
-    For units that are drawn at random and seen under all combinations of the factors: R's
+    For random units that are observed under all combinations of the factors: R's
     `Error(unit / (a * b))`.
 
     >>> crossed_strata("topic", ["a", "b"])
@@ -210,11 +210,11 @@ def crossed_strata(unit: str, factors: Sequence[str]) -> list[str]:
 def observed_power(
     statistic: float, df: int, df_error: int, *, convention: Power = "observed"
 ) -> float:
-    """Chance of another significant F if the effect were exactly as large as it was found.
+    """Return the probability of another significant F if the true effect were the observed one.
 
     P(F' > F(.95; df, df_error)), F' noncentral with lambda = df F ("observed") or
-    max(0, df (F - 1)) ("omega", the less biased). A function of the p-value alone: it tells
-    nothing new, and a low value excuses no result that is not significant.
+    max(0, df (F - 1)) ("omega", less biased). It is a function of the p-value, and adds no
+    information: a low value does not explain a result that is not significant.
 
     Reference: Hoenig and Heisey 2001, doi:10.1198/000313001300339897.
 
@@ -229,7 +229,7 @@ def observed_power(
 
 
 def check_observations(values: ArrayLike, factors: Sequence[str | None]) -> np.ndarray:
-    """The observations as an array [factor, factor, …], all numbers; factors have usable names."""
+    """Return the observations as an array [factor, factor, …] of numbers; check factors' names."""
     array = np.asarray(values, dtype=np.float64)
     if array.ndim != len(factors) or not array.size:
         raise InputError(
@@ -243,7 +243,7 @@ def check_observations(values: ArrayLike, factors: Sequence[str | None]) -> np.n
                 f"the factor name {name!r} cannot be used: names must differ, hold no colon, and "
                 "not be 'error' or 'total'"
             )
-    # One sum tells whether there is anything to look for.
+    # The sum is finite if all numbers are.
     wrong = ~np.isfinite(array) if not np.isfinite(array.sum()) else np.zeros(0, bool)
     if wrong.any():
         first = np.argwhere(wrong)[0].tolist()
@@ -259,7 +259,7 @@ def check_observations(values: ArrayLike, factors: Sequence[str | None]) -> np.n
 def named_effects(
     factors: Sequence[str | None], effects: Sequence[str] | None, block: str | None
 ) -> dict[str, Axes]:
-    """Effects by name, the block first; an interaction needs all that it is made of."""
+    """Return effects by name, the block first; an interaction requires all terms in it."""
     names = [name for name in factors if name is not None]
     if effects is None:
         inner = [name for name in names if name != block]
@@ -267,12 +267,12 @@ def named_effects(
     asked = [*([] if block is None else [block]), *effects]
     terms = {name: _axes(name, factors) for name in asked}
     if not terms or len(set(terms.values())) < len(asked):
-        raise InputError(f"give at least one effect, each once, got {', '.join(asked) or 'none'}")
+        raise InputError(f"name at least one effect, each once, got {', '.join(asked) or 'none'}")
     for name, axes in terms.items():
         for part in proper_parts(axes):
             if part not in terms.values():
                 needed = ":".join(str(factors[axis]) for axis in sorted(part))
-                raise InputError(f"{name} is in the model without {needed}: add it, or leave both")
+                raise InputError(f"{name} requires {needed} in the model: add it, or omit {name}")
     return terms
 
 
@@ -284,7 +284,7 @@ def _axes(term: str, factors: Sequence[str | None]) -> Axes:
 
 
 def table_lines(split: Split, block: str | None, power: Power | None) -> tuple[AnovaSource, ...]:
-    """Effects, errors that have degrees of freedom, and the total."""
+    """Return lines of effects, of errors with degrees of freedom, and of the total."""
     lines = [_line(name, split, is_block=name == block) for name in split.effects]
     if power is not None:
         check_choice("convention of power", power, get_args(Power))
@@ -320,7 +320,7 @@ def _ratio(numerator: float, denominator: float) -> float:
 def _effect_sizes(effect: Amount, split: Split) -> dict[str, Any]:
     error, total = split.error, split.total
     surplus = effect.ss - effect.df * error.ms
-    # df (F - 1) / (df (F - 1) + N), multiplied by the mean square of the error, which may be 0.
+    # df (F - 1) / (df (F - 1) + N), both multiplied by the mean square of the error.
     raw = _share(surplus, surplus + (total.df + 1) * error.ms)
     return {
         "omega_squared": max(0.0, raw),
@@ -349,35 +349,35 @@ class MainEffect:
 
     factor: str
     means: np.ndarray
-    """One for each level."""
+    """[level]"""
     n: int
-    """Observations of a level."""
+    """Number of observations of a level."""
     pairs: np.ndarray
     """[pair, 2]: positions of two levels."""
     difference: np.ndarray
     """First minus second."""
     interval: np.ndarray
-    """[pair, 2]: of the difference; they hold for all pairs together."""
+    """[pair, 2]: intervals of differences, which hold for all pairs together."""
     statistic: np.ndarray
     """The studentised range q."""
     pvalue: np.ndarray
     confidence: float
     half_width: float
-    """Of the intervals to draw around the means: two levels differ where theirs do not overlap."""
+    """Half width of intervals around the means; two levels differ if theirs do not overlap."""
 
     @property
     def significant(self) -> np.ndarray:
-        """Which pairs differ, with this confidence in all together."""
+        """[pair]: whether the levels differ, with this confidence for all pairs together."""
         return np.asarray(self.pvalue < 1.0 - self.confidence)
 
 
 def tukey_main_effect(table: Anova, factor: str, *, confidence: float = 0.95) -> MainEffect:
-    """Tukey's test of all pairs of levels of a factor, on the error that its F is tested against.
+    """Return Tukey's test of all pairs of levels of a factor, by the error of its F.
 
-    q = |difference of two level means| / sqrt(MS(error) / n), n observations a level; p is the
-    chance that the studentised range of k means with the error's degrees of freedom exceeds q.
-    Intervals around the means are half as wide as those of differences. Do not read it where the
-    factor interacts strongly: its levels then differ one way here and another there.
+    q = |difference of two level means| / sqrt(MS(error) / n), n observations per level; p is the
+    probability that the studentised range of k means with the error's degrees of freedom exceeds q.
+    Intervals around the means are half as wide as those of differences. Do not use it if the factor
+    interacts strongly: the differences of its levels then depend on other factors.
 
     Reference: Tukey 1949, doi:10.2307/3001913; Hochberg and Tamhane 1987.
 
@@ -401,9 +401,9 @@ def tukey_main_effect(table: Anova, factor: str, *, confidence: float = 0.95) ->
 def compared_levels(
     factor: str, means: np.ndarray, *, n: int, scale: np.ndarray | float, df: int, confidence: float
 ) -> MainEffect:
-    """Tukey's test of all pairs of level means; `scale`, one or of each pair, is what q divides by.
+    """Return Tukey's test of all pairs of level means; `scale` is the divisor of q, by pair.
 
-    Without scale (0) means that differ by more than rounding are certain to differ.
+    If `scale` is 0, means that differ by more than rounding differ significantly.
     """
     pairs = all_pairs(means.size)
     difference = means[pairs[:, 0]] - means[pairs[:, 1]]

@@ -1,7 +1,7 @@
-"""How stably topics order systems: variance components of balanced layouts, and what they imply.
+"""How reliably do topics order systems? Variance components of balanced layouts (G-study, D-study).
 
-The G-study splits scores of systems on topics, and of instances of systems or a facet that all
-systems cross, by the equations of expected mean squares; its D-study has E rho² and Phi of any
+The G-study estimates variance components of scores of systems on topics, with instances of systems
+or a facet crossed with systems, by expected mean squares. Its D-study gives E rho² and Phi for any
 numbers of topics and instances, with intervals (Brennan 2001, doi:10.1007/978-1-4757-3456-0;
 Urbano, Marrero and Martín, SIGIR 2013, pp. 393-402).
 """
@@ -24,20 +24,20 @@ from steadyrank.stats.anova.parts import CROSSED, Amount, sums_of_squares
 from steadyrank.stats.inputs import check_open_unit, check_scores, complete_topics
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.pairs.result import tiny_of
-from steadyrank.stats.planning.sizes import whole_size
+from steadyrank.stats.planning.design import whole_size
 
 N_DRAWS = 20_000
-"""Pivotal draws: an end of a 95 % interval then stands at 2.5 ± .1 % of its law."""
+"""Number of pivotal draws, for limits of 95 % intervals at 2.5 ± .1 %."""
 
-Design = Literal["topics", "nested", "crossed"]
-"""Systems × topics alone; with instances of each system, or with a facet that all systems cross."""
+StudyDesign = Literal["topics", "nested", "crossed"]
+"""Systems × topics; with instances of each system; or with a facet crossed with systems."""
 
 
 class Stability(ABC):
-    """How well numbers of topics and levels order systems (E rho²) and measure them (Phi).
+    """How reliably numbers of topics and levels order systems (E rho²) and measure them (Phi).
 
-    `variance` are components, or draws of them, and `indices` what the effects of each have; what
-    all systems share, without "s", moves their means, and not their differences.
+    `variance` holds components, or draws of them, and `indices` the indices of their effects;
+    effects without the index "s" are shared by all systems, and do not change differences.
     """
 
     __slots__ = ()
@@ -50,22 +50,22 @@ class Stability(ABC):
 
     @abstractmethod
     def numbers(self, *at: Any) -> dict[str, float]:
-        """How many levels of each index there are."""
+        """Return the number of levels of each index."""
 
     def e_rho2(self, *at: Any) -> Any:
-        """Relative stability: system / (system + what may change the order)."""
+        """Return the relative stability: system / (system + error of differences)."""
         return self._coefficient(self._error(self.numbers(*at), is_relative=True))
 
     def phi(self, *at: Any) -> Any:
-        """Absolute stability: system / (system + all that may change a mean score)."""
+        """Return the absolute stability: system / (system + error of means)."""
         return self._coefficient(self._error(self.numbers(*at), is_relative=False))
 
     def topics_for_e_rho2(self, level: float, *at: Any) -> Any:
-        """The smallest number of topics with E rho² >= level; infinite where there is none."""
+        """Return the smallest number of topics with E rho² >= level; infinite if there is none."""
         return self._topics_for(level, self.numbers(1, *at), is_relative=True)
 
     def topics_for_phi(self, level: float, *at: Any) -> Any:
-        """The smallest number of topics with Phi >= level; infinite where there is none."""
+        """Return the smallest number of topics with Phi >= level; infinite if there is none."""
         return self._topics_for(level, self.numbers(1, *at), is_relative=False)
 
     def _error(self, numbers: Mapping[str, float], *, is_relative: bool) -> Any:
@@ -76,7 +76,7 @@ class Stability(ABC):
         )
 
     def _coefficient(self, error: Any) -> Any:
-        """system / (system + error); 0 over 0 counts as 0, and sums below 0 as 0."""
+        """Return system / (system + error); 0 over 0 is 0, and negative sums count as 0."""
         signal = np.maximum(self.variance.get("system", np.nan), 0.0)
         total = signal + np.maximum(error, 0.0)
         found = np.where(total > 0.0, signal / np.where(total > 0.0, total, 1.0), 0.0)
@@ -97,44 +97,44 @@ class Stability(ABC):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GStudy(Stability):
-    """The G-study of systems × topics, and of instances where there are; methods its D-study.
+    """A G-study of systems × topics, with or without instances; methods are its D-study.
 
-    Coefficients are of a number of topics, and of one of instances.
+    Coefficients are functions of the number of topics, and of instances if there are any.
     """
 
-    design: Design = "topics"
+    design: StudyDesign = "topics"
     facet: str = ""
-    """What instances are called: `instance`, `assessor`, …; "" of systems × topics alone."""
+    """Name of instances: `instance`, `assessor`, …; "" for systems × topics."""
     mean_squares: dict[str, float]
     df: dict[str, int]
     raw: dict[str, float]
-    """Components as the mean squares give them; may be negative."""
+    """Estimated components, which may be negative."""
     variance: dict[str, Any]
     """Components, negative ones as 0."""
     n_systems: int
     n_topics: int
     n_instances: float = 1
-    """Of each system; their harmonic mean where systems have different numbers."""
+    """Number of instances of each system; the harmonic mean of different numbers."""
     n_runs: int
     n_dropped: int
-    """Topics left out because some run lacks them."""
+    """Number of topics omitted because some run lacks them."""
 
     @property
     def indices(self) -> Mapping[str, str]:
-        """Component to its indices; one system's instances are told by both."""
+        """Component to its indices."""
         return terms_of_design(self.design, self.facet)
 
     def numbers(self, *at: Any) -> dict[str, float]:
-        """Of n_topics, and of n_instances if there are any."""
+        """Return the numbers of levels for n_topics, and n_instances if there are any."""
         return dict(zip("sti", (1.0, *at), strict=False))
 
     def interval(self, name: str, at: float, *, confidence: float = 0.95) -> Interval:
-        """Of e_rho2 or phi of `at` topics, or topics_for_e_rho2 or topics_for_phi of level `at`.
+        """Return the interval of a method: `at` is n_topics, or the level for topics_for_….
 
-        Of systems × topics alone; with instances see `pivotal_draws`. For E rho² exact for normal
-        effects (Feldt, Psychometrika 30(3), 1965); for Phi approximate (Arteaga, Jeyaratnam and
-        Franklin, Communications in Statistics: Theory and Methods 11(15), 1982): covers 95-97 % at
-        a nominal 95 % in simulations, and its ends are at most those of E rho².
+        For systems × topics; with instances see `pivotal_draws`. Exact for E rho² with normal
+        effects (Feldt, Psychometrika 30(3), 1965); approximate for Phi (Arteaga, Jeyaratnam and
+        Franklin, Communications in Statistics: Theory and Methods 11(15), 1982): it covers 95-97 %
+        at a nominal 95 % in simulations, and its limits are at most those of E rho².
         """
         tail = (1.0 - check_open_unit("confidence", confidence)) / 2.0
         most = self._relative_limit(tail)
@@ -149,7 +149,7 @@ class GStudy(Stability):
         )
 
     def _relative_limit(self, quantile: float) -> float:
-        """Of system / residual variance.
+        """Return a limit of system / residual variance.
 
         MS_s / MS_e times residual / (residual + n system) follows F with m - 1 and (m - 1)(n - 1)
         degrees of freedom.
@@ -160,7 +160,7 @@ class GStudy(Stability):
         return max(0.0, (spread / expected - 1.0) / n)
 
     def _absolute_limit(self, quantile: float) -> float:
-        """Of system / (topic + residual) variance."""
+        """Return a limit of system / (topic + residual) variance."""
         m, n = self.n_systems, self.n_topics
         s, t, e = (self.mean_squares[name] for name in ("system", "topic", "residual"))
         endless = float(special.gammaincinv((m - 1) / 2, quantile)) * 2.0 / (m - 1)
@@ -171,14 +171,14 @@ class GStudy(Stability):
 
 
 def _ratio(above: float, below: float) -> float:
-    """A quotient; 0 over 0 counts as 0, since systems without a difference have no stability."""
+    """Return a quotient; 0 over 0 is 0, since systems without a difference have no stability."""
     if below == 0.0:
         return math.inf if above > 0.0 else 0.0
     return above / below
 
 
 def topics_for(ratio: float, level: float) -> float:
-    """The smallest n with n ratio / (1 + n ratio) >= level; infinite where the ratio is 0.
+    """Return the smallest n with n ratio / (1 + n ratio) >= level; infinite if the ratio is 0.
 
     >>> topics_for(0.5, 0.9), topics_for(0.0, 0.9)
     (18, inf)
@@ -187,8 +187,8 @@ def topics_for(ratio: float, level: float) -> float:
     return int(whole_size(level / (1.0 - level) / ratio)) if ratio > 0.0 else math.inf
 
 
-def terms_of_design(design: Design, facet: str) -> dict[str, str]:
-    """Component to its indices: instances nested in systems, crossed with them, or none."""
+def terms_of_design(design: StudyDesign, facet: str) -> dict[str, str]:
+    """Return the indices of each component of a design."""
     if design == "topics":
         return {"system": "s", "topic": "t", "residual": "st"}
     if design == "nested":
@@ -198,12 +198,12 @@ def terms_of_design(design: Design, facet: str) -> dict[str, str]:
 
 
 def variance_components(scores: ArrayLike) -> GStudy:
-    """Variance components of scores [run, topic] from the mean squares of the two-way layout.
+    """Return variance components of scores [run, topic] from the two-way mean squares.
 
-    system = (MS_s - MS_e) / n, topic = (MS_t - MS_e) / m, residual = MS_e, with systems and topics
-    both random samples. A negative estimate stands for a small component and counts as 0; the raw
-    value is kept. Topics that a run lacks are left out for all. The residual mixes the
-    interaction of systems and topics with chance.
+    system = (MS_s - MS_e) / n, topic = (MS_t - MS_e) / m, residual = MS_e, with random systems and
+    topics. A negative estimate means a small component and counts as 0; `raw` has the estimate.
+    Topics that a run lacks are omitted for all. The residual includes the interaction of systems
+    and topics.
 
     >>> g = variance_components([[0.2, 0.5, 0.9], [0.1, 0.5, 0.7], [0.1, 0.3, 0.7]])
     >>> {name: round(value, 4) for name, value in g.variance.items()}
@@ -219,10 +219,10 @@ def variance_components(scores: ArrayLike) -> GStudy:
 
 
 def components_without_each(scores: ArrayLike) -> list[GStudy]:
-    """`variance_components` without the first run, without the second, and so on.
+    """Return `variance_components` without the first run, without the second, and so on.
 
-    On the topics that all runs have, and from sums over all runs less those of one, so that it
-    costs no more than a few G-studies. For three runs or more.
+    On the topics that all runs have, from sums over all runs minus those of one, so that the cost
+    is that of a few G-studies. For three runs or more.
 
     >>> scores = [[0.2, 0.5, 0.9], [0.1, 0.5, 0.7], [0.1, 0.3, 0.7]]
     >>> [round(g.e_rho2(3), 3) for g in components_without_each(scores)]
@@ -243,7 +243,7 @@ def components_without_each(scores: ArrayLike) -> list[GStudy]:
 def nested_components(
     scores: ArrayLike, systems: Sequence[Any], *, facet: str = "instance"
 ) -> GStudy:
-    """Components of scores [run, topic] where the runs of a system are its own instances.
+    """Return components of scores [run, topic] whose runs are instances of systems.
 
     With n topics and k instances of each system, expected mean squares are
 
@@ -253,13 +253,13 @@ def nested_components(
         system_topic  residual + k system_topic
         residual      residual
 
-    and the components are what solves these for the mean squares found. With unequal numbers of
-    instances the upper mean squares are k times those of the systems' mean scores by topic, k the
-    harmonic mean: every system counts once, and the equations hold without change (method of
-    unweighted means). A system with a single run helps with the upper mean squares. Topics that a
-    run lacks are left out for all.
+    and the components solve these equations for the observed mean squares. With unequal numbers of
+    instances the mean squares of system, topic and system_topic are k times those of the systems'
+    mean scores by topic, k the harmonic mean: every system counts once, and the equations do not
+    change (method of unweighted means). A system with a single run contributes only to these.
+    Topics that a run lacks are omitted for all.
 
-    Assumes that instances of all systems vary alike. Reference: Brennan 2001, chapter 3; Searle,
+    Assumes equal variances of instances of all systems. Reference: Brennan 2001, chapter 3; Searle,
     Casella and McCulloch 1992, section 4.
 
     >>> scores = [[0.2, 0.5, 0.7], [0.3, 0.6, 0.9], [0.1, 0.2, 0.7], [0.0, 0.1, 0.7]]
@@ -291,12 +291,12 @@ def nested_components(
 
 
 def crossed_components(scores: ArrayLike, *, facet: str = "instance") -> GStudy:
-    """Components of scores [system, topic, instance]: the same instances for every system.
+    """Return components of scores [system, topic, instance], with shared instances.
 
-    The expected mean square of an effect is the sum of all components whose indices contain its
-    own, each times the number of scores behind one of its effects; for systems, residual +
+    The expected mean square of an effect is the sum of all components whose indices contain those
+    of the effect, each times the number of scores per effect; for systems, residual +
     k system_topic + n system_instance + n k system. `facet` names the components. Topics that lack
-    a score are left out.
+    a score are omitted.
 
     Reference: Brennan 2001, chapter 3; Cornfield and Tukey 1956, doi:10.1214/aoms/1177728067.
 
@@ -320,17 +320,17 @@ def crossed_components(scores: ArrayLike, *, facet: str = "instance") -> GStudy:
 
 
 def layout_sums(values: np.ndarray, terms: Mapping[str, str], axes: str) -> list[float]:
-    """Sums of squares of terms of a balanced layout, in their order; the last holds the rest."""
+    """Return sums of squares of terms of a balanced layout; that of the last includes the rest."""
     order = sorted(terms, key=lambda name: len(terms[name]))
     inside = [frozenset(axes.index(index) - len(axes) for index in terms[name]) for name in order]
-    # The last has all axes, those of one level among them.
+    # The last term has all axes, including those with one level.
     inside[-1] = frozenset(range(-len(axes), 0))
     found = dict(zip(order, sums_of_squares(values - values.mean(), inside), strict=False))
     return [float(found[name]) for name in terms]
 
 
 def layout_df(terms: Mapping[str, str], counts: Mapping[str, float]) -> dict[str, int]:
-    """Degrees of freedom of terms of a balanced layout: levels less those of all inner terms.
+    """Return degrees of freedom of terms of a balanced layout: cells minus those of inner terms.
 
     >>> layout_df({"system": "s", "topic": "t", "residual": "st"}, {"s": 3, "t": 10})
     {'system': 2, 'topic': 9, 'residual': 18}
@@ -343,7 +343,7 @@ def layout_df(terms: Mapping[str, str], counts: Mapping[str, float]) -> dict[str
 
 
 def mean_square_loads(indices: Sequence[str], counts: Mapping[str, float]) -> np.ndarray:
-    """The coefficients of components (columns) in expected mean squares (rows), all random.
+    """Return the coefficients of components (columns) in expected mean squares (rows).
 
     >>> mean_square_loads(["s", "t", "st"], {"s": 4, "t": 10, "j": 3}).tolist()
     [[30.0, 0.0, 3.0], [0.0, 12.0, 3.0], [0.0, 0.0, 3.0]]
@@ -364,7 +364,7 @@ def mean_square_loads(indices: Sequence[str], counts: Mapping[str, float]) -> np
 def mean_squares_of(
     sums: Sequence[Any], df: Mapping[str, int], values: np.ndarray
 ) -> dict[str, float]:
-    """Mean squares by name; those that are nothing but rounding are 0."""
+    """Return mean squares by name; those that are only rounding are 0."""
     amounts = (
         Amount.rounded(float(ss), own, tiny_of(values))
         for ss, own in zip(sums, df.values(), strict=True)
@@ -373,9 +373,9 @@ def mean_squares_of(
 
 
 def solved_components(loads: np.ndarray, squares: Mapping[str, float]) -> dict[str, float]:
-    """The components that solve the equations of expected mean squares."""
+    """Return the components that solve the equations of expected mean squares."""
     solved = np.linalg.solve(loads, np.array(list(squares.values())))
-    # Differences of mean squares that agree to the last digits are nothing but rounding.
+    # Differences of mean squares that agree to the last digits are only rounding.
     solved[np.abs(solved) <= 1e-14 * max(squares.values())] = 0.0
     return dict(zip(squares, solved.tolist(), strict=True))
 
@@ -384,13 +384,13 @@ def _of_sums(
     sums: Sequence[Any],
     sizes: Sequence[float],
     values: np.ndarray,
-    design: Design = "topics",
+    design: StudyDesign = "topics",
     facet: str = "",
     *,
     n_runs: int | None = None,
     n_dropped: int,
 ) -> GStudy:
-    """The G-study of these sums of squares, and of so many systems, topics and instances."""
+    """Return the G-study of sums of squares; `sizes` are systems, topics and instances."""
     terms, counts = terms_of_design(design, facet), dict(zip("sti", sizes, strict=False))
     df = layout_df(terms, counts)
     if design == "nested" and n_runs is not None:  # of unequal numbers of instances
@@ -427,26 +427,26 @@ def _check_sizes(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PivotalDraws:
-    """Draws of the components' generalized pivotal quantities, and the intervals they give.
+    """Draws of the components' generalized pivotal quantities, and intervals.
 
-    An expected mean square is SS / U with U from chi-square, so draws of U turn into draws of the
-    components, and these into draws of whatever depends on them. An interval lies between their
-    quantiles, and is widened to the estimate where that fell outside, since a negative component
-    is 0 in the estimate but only a small error in a draw.
+    An expected mean square is SS / U with U from chi-square, so draws of U give draws of the
+    components, and of any function of them. The limits of an interval are their quantiles; it is
+    widened to include the estimate if necessary, since a negative component is 0 in the estimate
+    but not in draws.
     """
 
     components: GStudy
     drawn: GStudy
-    """The same with draws for variances."""
+    """The G-study with draws as variances."""
 
     def interval(self, name: str, *at: Any, confidence: float = 0.95) -> Interval:
-        """Of e_rho2, phi, topics_for_e_rho2 or topics_for_phi; for normal effects, approximate."""
+        """Return the approximate interval of a method such as e_rho2, for normal effects."""
         estimate = getattr(self.components, name)(*at)
         return central_span(getattr(self.drawn, name)(*at), estimate, confidence)
 
 
 def pivotal_draws(g: GStudy, *, n_draws: int = N_DRAWS, rng: Rng = 0) -> PivotalDraws:
-    """Draws of the components by the laws of their sums of squares, for normal effects.
+    """Return draws of the components by the distributions of their sums of squares.
 
     Reference: Weerahandi 1993, doi:10.1080/01621459.1993.10476355; Hannig, Iyer and Patterson
     2006, doi:10.1198/016214505000000736. In 1,500 or more simulated studies of each of 10 designs,
@@ -468,7 +468,7 @@ def pivotal_components(
     n_draws: int = N_DRAWS,
     rng: Rng = 0,
 ) -> np.ndarray:
-    """Draws [component, draw] by the laws of the sums of squares; they may be negative."""
+    """Return draws [component, draw], given mean squares; they may be negative."""
     stream = block_stream(seed_from(rng), "pivotal", 0)
     sums = np.array([mean_squares[name] * df[name] for name in df])
     chances = stream.chisquare(np.array(list(df.values()))[:, None], (len(sums), n_draws))
@@ -476,7 +476,7 @@ def pivotal_components(
 
 
 def central_span(draws: np.ndarray, estimate: float, confidence: float) -> Interval:
-    """The central interval of the draws, with the estimate in it."""
+    """Return the central interval of the draws, widened to include the estimate."""
     tail = (1.0 - check_open_unit("confidence", confidence)) / 2.0
     last = len(draws) - 1
     places = round(tail * last), round((1.0 - tail) * last)

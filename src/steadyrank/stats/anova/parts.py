@@ -1,8 +1,8 @@
-"""The arithmetic of balanced designs: where observations lie, and their orthogonal parts.
+"""The arithmetic of balanced designs: layouts, and orthogonal parts of the data.
 
-Data with one axis per factor are split into the effects of every factor and interaction, crossed or
-nested, and the rest; all sums of squares of balanced layouts come from here. Effects are marginal
-means of what earlier ones have left (`sweep`); no design matrix is built.
+Data with one axis per factor are decomposed into the effects of every factor and interaction,
+crossed or nested, and the rest; all sums of squares of balanced layouts are computed here. Effects
+are marginal means of the remainder after earlier effects (`sweep`), without a design matrix.
 """
 
 from __future__ import annotations
@@ -22,27 +22,27 @@ Axes = frozenset[int]
 """A term of the model: the axes of its factors."""
 
 CROSSED: tuple[Axes, Axes] = (frozenset({-2}), frozenset({-1}))
-"""The terms of two crossed factors, of centred data: rows and columns; the rest is the error."""
+"""The terms of two crossed factors in centred data: rows and columns; the rest is the error."""
 
 DEPENDS = "sums of squares would depend on the order of the effects"
-"""Why unbalanced data are refused."""
+"""Why unbalanced data are an error."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BalancedLayout:
-    """Where the observations of a balanced design are."""
+    """Levels of the factors, and positions of the observations of a balanced design."""
 
     levels: Mapping[str, tuple[str, ...]]
     """Factor to its levels, in the order of appearance."""
     index: np.ndarray
-    """Positions of observations: one axis a factor, and a last one for replicates."""
+    """Positions of observations: one axis per factor, and a last one for replicates."""
 
 
 def balanced_layout(columns: Mapping[str, Sequence[Any]]) -> BalancedLayout:
-    """Lay observations out by factors: `values[layout.index]` is what `anova` takes.
+    """Return the layout of observations: `values[layout.index]` is the argument of `anova`.
 
-    `columns` has, for each factor, the level of every observation. Every combination of levels
-    must be there equally often; an error names one that is not.
+    `columns` has, for each factor, the level of every observation. All combinations of levels must
+    be equally frequent; otherwise an error names one that is not.
 
     >>> layout = balanced_layout({"a": ["x", "y", "x", "y"], "b": [1, 1, 2, 2]})
     >>> layout.levels, layout.index[..., 0].tolist()
@@ -80,7 +80,7 @@ def _check_balance(levels: Mapping[str, tuple[str, ...]], counts: Counter[Any]) 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Parts:
-    """Orthogonal parts of the data: the effects of every term of a closed family, and the rest."""
+    """Orthogonal parts of the data: effects of every term of a closed family, and the rest."""
 
     mean: float
     effects: Mapping[Axes, np.ndarray]
@@ -90,20 +90,20 @@ class Parts:
     ss_rest: float
 
     def cell_means(self, axes: Axes) -> np.ndarray:
-        """Mean of each cell of a term, one axis a factor."""
+        """Return the mean of each cell of a term, one axis per factor."""
         inner = [effect for part, effect in self.effects.items() if part <= axes]
         table = self.mean + sum(inner[1:], inner[0])
         return np.asarray(table.squeeze(tuple(sorted(set(range(table.ndim)) - axes))))
 
 
 def closed_family(terms: Sequence[Axes]) -> list[Axes]:
-    """The terms and all that lies within them, small ones first."""
+    """Return the terms and all terms contained in them, small ones first."""
     family = {part for term in terms for part in [*proper_parts(term), term]}
     return sorted(family, key=lambda axes: (len(axes), sorted(axes)))
 
 
 def proper_parts(axes: Axes) -> list[Axes]:
-    """The terms that an interaction is made of.
+    """Return the terms contained in an interaction.
 
     >>> [sorted(part) for part in proper_parts(frozenset({0, 2}))]
     [[0], [2]]
@@ -113,14 +113,14 @@ def proper_parts(axes: Axes) -> list[Axes]:
 
 
 def decompose(array: np.ndarray, family: Sequence[Axes]) -> Parts:
-    """Split an array into the effects of a closed family of terms and the rest.
+    """Decompose an array into the effects of a closed family of terms and the rest.
 
-    The squares of what is left are summed as they are: a difference of large sums of squares
-    would lose the digits that matter where the effects explain nearly everything.
+    The squares of the rest are summed directly: a difference of large sums of squares would lose
+    digits if the effects explain nearly everything.
     """
     mean = float(array.mean())
     centred = array - mean
-    # Where values are huge and their spread is small, the first mean is only nearly the mean.
+    # For large values with a small variance, the first mean is inexact.
     offset = float(centred.mean())
     centred -= offset
     effects, rest = sweep(centred, family)
@@ -138,13 +138,13 @@ def decompose(array: np.ndarray, family: Sequence[Axes]) -> Parts:
 
 
 def sweep(values: np.ndarray, terms: Sequence[Axes]) -> tuple[list[np.ndarray], np.ndarray]:
-    """Orthogonal parts of a balanced array: the effects of each term in turn, and the rest.
+    """Return the orthogonal parts of a balanced array: effects of each term in turn, and the rest.
 
-    A term is a set of axes, and its effects are the means, over all other axes, of what the terms
-    before it have left. Small terms come first; with two terms there is also that of the axes that
-    they share, but for the mean of everything where that is 0. Crossed factors `a` and `b` are the
-    terms {a}, {b} and {a, b}; `b` nested in `a` is {a} and {a, b}. Axes may be counted from the
-    end, below 0: those before them are then samples, each of which is swept by itself.
+    A term is a set of axes; its effects are the means, over all other axes, of the remainder after
+    the previous terms. Small terms come first, and with two terms also the term of their common
+    axes, except the mean if it is 0. Crossed factors `a` and `b` are the terms {a}, {b} and {a, b};
+    `b` nested in `a` is {a} and {a, b}. Negative axes count from the end: the axes before them are
+    then samples, each of which is decomposed separately.
     """
     factors = {axis for term in terms for axis in term}
     every = range(-values.ndim, 0) if min(factors, default=0) >= 0 else range(min(factors), 0)
@@ -157,7 +157,7 @@ def sweep(values: np.ndarray, terms: Sequence[Axes]) -> tuple[list[np.ndarray], 
 
 
 def sums_of_squares(values: np.ndarray, terms: Sequence[Axes]) -> list[np.ndarray]:
-    """Of each term of `sweep` and of the rest, [sample, …]; `terms` count axes from the end.
+    """Return sums of squares of each term and of the rest, [sample, …]; axes count from the end.
 
     >>> rows, columns = frozenset({-2}), frozenset({-1})
     >>> centred = np.array([[1.0, 2.0, 4.0], [2.0, 4.0, 5.0]]) - 3.0
@@ -187,20 +187,20 @@ class Amount:
 
     @property
     def ms(self) -> float:
-        """The mean square; NaN without degrees of freedom."""
+        """Mean square; NaN without degrees of freedom."""
         return self.ss / self.df if self.df else float("nan")
 
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """What each effect and the error of each stratum get of the total."""
+    """The total, divided among the effects and the error of each stratum."""
 
     effects: Mapping[str, Amount]
     home: Mapping[str, str]
-    """Effect to the error of its stratum."""
+    """Effect to the name of the error of its stratum."""
     errors: Mapping[str, Amount]
     error: Amount
-    """All errors together."""
+    """Sum of all errors."""
     total: Amount
 
 
@@ -211,7 +211,7 @@ def split_total(
     shape: tuple[int, ...],
     rounding: float,
 ) -> Split:
-    """Give every part of the data to its effect, or else to the error of its stratum."""
+    """Assign every part of the data to its effect, or to the error of its stratum."""
     n, taken = prod(shape), set(terms.values())
     dfs = {axes: prod(shape[axis] - 1 for axis in axes) for axes in parts.ss}
     errors = {f"error({name})": Amount(0.0, 0) for name in layers}
@@ -236,6 +236,6 @@ def split_total(
 
 
 def _stratum(axes: Axes, layers: Mapping[str, Axes]) -> str:
-    """The error of the smallest stratum that holds a term; the first of several."""
+    """Return the error of the smallest stratum that contains a term; the first of several."""
     holding = [name for name, layer in layers.items() if axes <= layer]
     return f"error({min(holding, key=lambda name: len(layers[name]))})" if holding else "error"

@@ -1,8 +1,8 @@
-"""What drives the variation where combinations are there unequally often: type III tables.
+"""Which factors explain the variation in an unbalanced design? Type III tables.
 
-For anyone who has a grid of systems with gaps or with unequal replicates and still asks which
-factor matters. Every effect is what the model loses when that effect alone is left out, so the
-order of effects does not matter; but the sums of squares no longer add up to the total.
+For a grid of systems with missing combinations or unequal replicates. The sum of squares of an
+effect is the increase of the residual if only that effect is omitted, so the order of effects does
+not matter; but sums of squares do not add up to the total.
 """
 
 from __future__ import annotations
@@ -59,18 +59,19 @@ def type_three(
     power: Power | None = None,
     confidence: float = 0.95,
 ) -> tuple[Anova, dict[str, MainEffect]]:
-    """ANOVA with type III sums of squares, and Tukey-Kramer tests of every factor but the block.
+    """Return the type III ANOVA, and Tukey-Kramer tests of every factor except the block.
 
-    From observations and their level of every factor. SS(effect) = RSS(model without the effect's
-    sum-coded columns) - RSS(model). `means` are least-squares means: those of fitted values over
-    all combinations of levels, each counted once, in the order in which levels appear. Effect sizes
-    are computed as for balanced data, with the total around the mean; shares of the total do not
-    add up to 1. q = |difference of least-squares means| / (its standard error / sqrt 2). Intervals
-    to draw are half as wide as the widest of a difference: levels whose intervals do not overlap
-    differ, but some that differ may overlap. `n` is that of the rarest level.
+    `values` are observations, and `columns` their levels of every factor. SS(effect) = RSS(model
+    without the effect's sum-coded columns) - RSS(model). `means` are least-squares means: means of
+    fitted values over all combinations of levels, each counted once, in the order in which levels
+    appear. Effect sizes are computed as for balanced data, with the total around the mean; shares
+    of the total do not add up to 1. q = |difference of least-squares means| / (its standard error /
+    sqrt 2). Intervals around means are half as wide as the widest interval of a difference: levels
+    whose intervals do not overlap differ, but some that differ may overlap. `n` is that of the
+    rarest level.
 
     Assumes additive effects and independent normal errors of one variance. A combination without
-    any observation is refused where an interaction needs it. Needs the package statsmodels.
+    observations is an error if an interaction requires it. Requires the package statsmodels.
 
     Reference: Searle 1987, Linear models for unbalanced data; Kramer 1956, Biometrics 12.
 
@@ -108,7 +109,7 @@ def _fit(
             f"{lengths or 'no columns'}"
         )
     names = tuple(columns)
-    # The checks of names and numbers are those of arrays with an axis a factor.
+    # Names and numbers are checked as for arrays with one axis per factor.
     check_observations(array.reshape(-1, *[1] * (len(names) - 1)), names)
     terms = named_effects(names, effects, block)
     codes = np.stack([_codes(name, column) for name, column in columns.items()])
@@ -127,7 +128,7 @@ def _codes(name: str, column: Sequence[Any]) -> np.ndarray:
 
 
 def _frame(codes: np.ndarray, known: np.ndarray, values: np.ndarray | None = None) -> pd.DataFrame:
-    """Codes as categories, so that levels keep their order."""
+    """Return codes as categories, so that levels keep their order."""
     import pandas as pd
 
     data: dict[str, Any] = {} if values is None else {"y": values}
@@ -145,8 +146,8 @@ def _check_estimable(design: np.ndarray, terms: Mapping[str, Axes]) -> None:
         )
     if n <= width:
         raise InputError(
-            f"no degrees of freedom are left for the error beside {', '.join(terms)}: omit an "
-            "effect, or give replicates"
+            f"no degrees of freedom are left for the error with {', '.join(terms)}: omit an "
+            "effect, or add replicates"
         )
 
 
@@ -186,7 +187,7 @@ def _split(fitted: _Fitted) -> Split:
 
 
 def _means(fitted: _Fitted) -> dict[str, np.ndarray]:
-    """Least-squares means of every term: fitted values of the full grid, averaged."""
+    """Return least-squares means of every term: averages of fitted values on the full grid."""
     shape = fitted.shape
     grid = np.indices(shape).reshape(len(shape), -1)
     cells = np.asarray(fitted.model.predict(_frame(grid, fitted.codes))).reshape(shape)
@@ -211,13 +212,13 @@ def _tukey_kramer(fitted: _Fitted, table: Anova, factor: str, confidence: float)
 
 
 def _standard_errors(fitted: _Fitted, factor: str, pairs: np.ndarray) -> np.ndarray:
-    """Of differences of least-squares means: main effects alone, as the rest averages to 0."""
+    """Return standard errors of differences of least-squares means, from main effects only."""
     axis = fitted.names.index(factor)
     n_levels = int(fitted.codes[axis].max()) + 1
     names = list(fitted.model.params.index)
     own = [i for i, name in enumerate(names) if re.fullmatch(rf"C\(f{axis},[^:]*", name)]
     covariance = np.asarray(fitted.model.cov_params())[np.ix_(own, own)]
-    # With sum contrasts the last level's effect is minus the sum of the others.
+    # By sum contrasts the last level's effect is minus the sum of the others.
     coding = np.vstack([np.eye(n_levels - 1), -np.ones(n_levels - 1)])
     contrast = coding[pairs[:, 0]] - coding[pairs[:, 1]]
     return np.asarray(np.sqrt(np.einsum("pi,ij,pj->p", contrast, covariance, contrast)))

@@ -1,11 +1,11 @@
-"""What graded answers vary by: the components of systems, topics, judges, answers and draws.
+"""Variance components of graded answers: systems, topics, judges, answers and draws.
 
-For anyone whose systems answer differently each time, or are graded by a few language models: a
-score of system i on topic j, answer k, judge l and draw r is m + s_i + t_j + st_ij + a_k(ij) + g_l
-+ sg_il + tg_jl + stg_ijl + ag_kl(ij) + e, answers nested in system and topic, draws in everything.
-Components by expected mean squares where every cell is there, by restricted maximum likelihood
-(`steadyrank.stats.facets.likelihood`) where not; by moments, at the cost of reading the scores,
-where the judges are too many for a likelihood. What the layout cannot separate is named.
+For systems that answer differently each time, or are graded by a few language models. The score of
+system i on topic j, answer k, judge l and draw r is m + s_i + t_j + st_ij + a_k(ij) + g_l + sg_il +
+tg_jl + stg_ijl + ag_kl(ij) + e, with answers nested in system and topic, and draws in everything.
+Components are estimated by expected mean squares for complete layouts, by restricted maximum
+likelihood (`steadyrank.stats.facets.likelihood`) otherwise, and by moments if there are too many
+judges for a likelihood. Components that the layout cannot separate are named.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from steadyrank.stats.interval import Interval
 from steadyrank.stats.mixed.search import identified, search
 
 AXES = "stajd"
-"""System, topic, answer, judge, draw: the axes of scores."""
+"""Axes of scores: system, topic, answer, judge, draw."""
 
 INDICES: Mapping[str, str] = {
     "system": "s",
@@ -58,12 +58,12 @@ EXACT, LIKELIHOOD, MOMENTS = (
 )
 
 MOST_BYTES = 500_000_000
-"""That the likelihood of a layout with gaps may take."""
+"""Largest memory of the likelihood of an incomplete layout."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sizes:
-    """Numbers of topics, of answers to each, of judges, and of draws of each grade."""
+    """Numbers of topics, of answers per topic, of judges, and of draws per grade."""
 
     topics: float
     answers: float = 1
@@ -76,53 +76,53 @@ class GradedComponents(Stability):
     """Variance components of scores [system, topic, answer, judge, draw]."""
 
     variance: dict[str, Any]
-    """Those that the layout identifies, negative ones as 0."""
+    """Identified components, negative ones as 0."""
     raw: dict[str, float]
-    """As expected mean squares give them; may be negative."""
+    """Estimates, which may be negative."""
     confounded: dict[str, tuple[str, ...]]
-    """Of a component, which others it cannot be separated from: they are in it."""
+    """Component to all components that it includes because they cannot be separated."""
     unidentified: tuple[str, ...]
-    """Components that gaps leave without an estimate."""
+    """Components that cannot be estimated because of missing scores."""
     method: str
     n_systems: int
     sizes: Sizes
     n_missing: int
     confidence: float
     draws: np.ndarray
-    """[component, draw]: of the pivotal quantities behind the intervals; may be negative."""
+    """[component, draw]: pivotal draws for the intervals; may be negative."""
 
     def total(self, weights: Mapping[str, float]) -> float:
-        """A sum of components, each times its weight."""
+        """Return the weighted sum of components."""
         return float(sum(weights.get(name, 0.0) * own for name, own in self.variance.items()))
 
     def interval_of(self, weights: Mapping[str, float]) -> Interval:
-        """The interval of such a sum."""
+        """Return the interval of a weighted sum of components."""
         drawn = np.array([weights.get(name, 0.0) for name in self.variance]) @ self.draws
         return central_span(np.maximum(drawn, 0.0), self.total(weights), self.confidence)
 
     @property
     def intervals(self) -> dict[str, Interval]:
-        """Of each component."""
+        """Interval of each component."""
         return {name: self.interval_of({name: 1.0}) for name in self.variance}
 
     def first(self, name: str) -> str:
-        """What a component is called for: the one of those in it that falls most slowly."""
+        """Return the first of the components that a component includes."""
         return self.confounded.get(name, (name,))[0]
 
     @property
     def indices(self) -> Mapping[str, str]:
-        """Component to the indices of what it is called for."""
+        """Component to the indices of the first component that it includes."""
         return {name: INDICES[self.first(name)] for name in self.variance}
 
     def numbers(self, *at: Any) -> dict[str, float]:
-        """Of sizes."""
+        """Return the number of levels of each index."""
         sizes = at[-1]
         return dict(
             zip(AXES, (1, sizes.topics, sizes.answers, sizes.judges, sizes.draws), strict=True)
         )
 
     def difference_weights(self, at: Sizes) -> dict[str, float]:
-        """What a difference of two systems' means has of each component, judges being a sample."""
+        """Return the weight of each component in a difference of two systems; judges are random."""
         numbers = self.numbers(at)
         return {
             name: 2.0 / math.prod(numbers[index] for index in own)
@@ -134,10 +134,10 @@ class GradedComponents(Stability):
 def graded_components(
     values: np.ndarray, *, confidence: float = 0.95, rng: Rng = 0
 ) -> GradedComponents:
-    """Components of scores [system, topic, answer, judge, draw], NaN where missing.
+    """Return components of scores [system, topic, answer, judge, draw], NaN where missing.
 
-    Intervals are generalized pivotal ones, for normal effects (Weerahandi 1993); where scores are
-    missing, those of a complete layout of the same components with as few scores in a cell.
+    Intervals are generalized pivotal ones, for normal effects (Weerahandi 1993); if scores are
+    missing, those of a complete layout of the same components with the mean number per cell.
 
     Reference: Brennan 2001, doi:10.1007/978-1-4757-3456-0; Searle, Casella & McCulloch 1992.
 
@@ -151,7 +151,9 @@ def graded_components(
     if min(present.any(axis=(1, 2, 3, 4)).sum(), present.any(axis=(0, 2, 3, 4)).sum()) < 2:
         raise InputError("variance components require at least 2 systems and 2 topics with scores")
     terms, confounded = terms_of(values.shape)
-    method = EXACT if present.all() else LIKELIHOOD if _is_small(values.shape) else MOMENTS
+    m, n, *places = values.shape
+    size = 24 * m * n * (math.prod(places) ** 2 + 2 * places[1] ** 2) + 24 * (m * places[1]) ** 2
+    method = EXACT if present.all() else LIKELIHOOD if size < MOST_BYTES else MOMENTS
     by = {EXACT: _by_mean_squares, LIKELIHOOD: _by_likelihood, MOMENTS: _by_moments}
     raw, draws = by[method](values, terms, rng)
     return GradedComponents(
@@ -169,7 +171,7 @@ def graded_components(
 
 
 def terms_of(shape: Sequence[int]) -> tuple[dict[str, str], dict[str, tuple[str, ...]]]:
-    """Component to its indices of more than one level, and what each is confounded with.
+    """Return the indices with several levels of each component, and its confounded components.
 
     >>> terms_of((3, 10, 1, 4, 1))[0]["system:judge"], list(terms_of((3, 10, 5, 1, 1))[0])
     ('sj', ['system', 'topic', 'system:topic', 'residual'])
@@ -178,14 +180,14 @@ def terms_of(shape: Sequence[int]) -> tuple[dict[str, str], dict[str, tuple[str,
     held: dict[str, list[str]] = {}
     for name, indices in INDICES.items():
         if key := "".join(index for index in indices if index in varied):
-            held.setdefault(key, []).append(name)  # what one judge does to all is in the mean
+            held.setdefault(key, []).append(name)  # without indices: part of the mean
     whole = "".join(varied)
     named = {("residual" if key == whole else names[0]): key for key, names in held.items()}
     return named, {name: tuple(held[key]) for name, key in named.items()}
 
 
 def _sizes(present: np.ndarray) -> Sizes:
-    """Numbers of levels; of answers and draws harmonic means where they differ."""
+    """Return numbers of levels; harmonic means of unequal numbers of answers and draws."""
     numbers = []
     for counts in (present.any(axis=(3, 4)).sum(axis=2), present.sum(axis=4)):
         mean = 1.0 / float((1.0 / counts[counts > 0]).mean())
@@ -197,7 +199,7 @@ def _sizes(present: np.ndarray) -> Sizes:
 def _by_mean_squares(
     values: np.ndarray, terms: Mapping[str, str], rng: Rng
 ) -> tuple[dict[str, float], np.ndarray]:
-    """The components that solve the equations, and pivotal draws of them."""
+    """Return the components that solve the equations, and pivotal draws."""
     counts = dict(zip(AXES, values.shape, strict=True))
     df, loads = layout_df(terms, counts), mean_square_loads(list(terms.values()), counts)
     squares = mean_squares_of(layout_sums(values, terms, AXES), df, values)
@@ -207,7 +209,7 @@ def _by_mean_squares(
 def _by_likelihood(
     values: np.ndarray, terms: Mapping[str, str], rng: Rng
 ) -> tuple[dict[str, float], np.ndarray]:
-    """The components of largest likelihood, and draws as if the layout were complete."""
+    """Return the components of largest likelihood, and draws as for a complete layout."""
     names = (*(name for name in terms if name != "residual"), "residual")
     spread = float(np.nanstd(values)) or 1.0
     centred = (values - np.nanmean(values)) / spread
@@ -225,20 +227,15 @@ def _by_likelihood(
     return raw, _as_if_complete(values, terms, raw, rng)
 
 
-def _is_small(shape: Sequence[int]) -> bool:
-    m, n, *places = shape
-    inner = math.prod(places) ** 2 + 2 * places[1] ** 2
-    return 24 * m * n * inner + 24 * (m * places[1]) ** 2 < MOST_BYTES
-
-
 def _by_moments(
     values: np.ndarray, terms: dict[str, str], rng: Rng
 ) -> tuple[dict[str, float], np.ndarray]:
-    """The components that solve the equations of sums of squares within groups, whatever the gaps.
+    """Return components by the method of moments, for any pattern of missing scores.
 
-    The sum of squared group totals, each over its number of scores, is expected to hold a component
-    as often as scores of the same group share an effect of it. On complete scores these are the
-    expected mean squares. Reference: Gao & Owen 2017, doi:10.1214/17-EJS1236.
+    In the expected sum of squared group totals, each over its number of scores, the coefficient of
+    a component is the number of pairs of scores in a group that share one of its effects. For
+    complete scores these are the expected mean squares. Reference: Gao & Owen 2017,
+    doi:10.1214/17-EJS1236.
     """
     there, centred = ~np.isnan(values), np.nan_to_num(values - np.nanmean(values))
 
@@ -266,7 +263,7 @@ def _by_moments(
 def _as_if_complete(
     values: np.ndarray, terms: Mapping[str, str], raw: Mapping[str, float], rng: Rng
 ) -> np.ndarray:
-    """Pivotal draws of a complete layout of these components with as few scores in a cell."""
+    """Return pivotal draws of a complete layout with the mean number of scores per cell."""
     own, counts = {name: terms[name] for name in raw}, dict(zip(AXES, values.shape, strict=True))
     df, loads = layout_df(own, counts), mean_square_loads(list(own.values()), counts)
     there = float((~np.isnan(values)).mean())
@@ -279,7 +276,7 @@ def _as_if_complete(
 
 
 def _filled(values: np.ndarray) -> np.ndarray:
-    """Missing scores as the mean of those of the same topic and judge, topic, or all."""
+    """Replace missing scores by the mean of the same topic and judge, the topic, or all."""
     for axes in ((0, 2, 4), (0, 2, 3, 4), (0, 1, 2, 3, 4)):
         gaps = np.isnan(values)
         there = (~gaps).sum(axis=axes, keepdims=True)

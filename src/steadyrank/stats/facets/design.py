@@ -1,9 +1,8 @@
-"""What a difference of two systems varies by, and what is best bought next.
+"""The error of a difference of two systems, and whether to add topics, answers or judges.
 
 The variance of a difference is 2 (st/n + a/(nK) + sg/L + stg/(nL) + ag/(nKL) + e/(nKLR)), with n
-topics, K answers, L judges and R draws; what topics and judges do to all systems alike cancels.
-The judges' part sg/L does not fall with topics, so that there are targets which no number of topics
-reaches.
+topics, K answers, L judges and R draws; effects that all systems share cancel. The judges' part
+sg/L does not fall with topics, so that no number of topics reaches some targets.
 """
 
 from __future__ import annotations
@@ -15,20 +14,20 @@ from dataclasses import dataclass, replace
 from steadyrank.errors import InputError, bad_value, check_number
 from steadyrank.stats.facets.components import GradedComponents, Sizes
 from steadyrank.stats.interval import Interval
-from steadyrank.stats.planning.sizes import whole_size
+from steadyrank.stats.planning.design import whole_size
 
 PARTS = {"system:topic": "topics", "answer": "answers", "system:judge": "judges"}
-"""Whose share of a difference a component is; the rest falls with everything."""
+"""Component to the facet whose share it is; the others fall with every number."""
 
 MOST_ANSWERS, MOST_JUDGES = 20, 200
-"""Numbers that an allocation tries."""
+"""Largest numbers that an allocation tries."""
 
 PRICED = ("topic", "answer", "judge")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Purchase:
-    """Numbers of topics, answers and judges, what they cost, and the standard error they give."""
+    """Numbers of topics, answers and judges, with their cost and their standard error."""
 
     topics: int
     answers: int
@@ -39,36 +38,36 @@ class Purchase:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Allocation:
-    """What to buy next."""
+    """Numbers of topics, answers and judges for a target."""
 
     doubled: dict[str, float]
-    """The standard error with twice the topics, answers or judges."""
+    """Standard error with twice the topics, answers or judges."""
     target: float | None
-    """The standard error that is wanted."""
+    """Requested standard error."""
     costs: dict[str, float] | None
     topics_needed: float | None = None
-    """With these judges and answers; infinite where no number reaches the target."""
+    """Number of topics with these judges and answers; infinite if none reaches the target."""
     judges_needed: int | None = None
-    """The fewest with which some number of topics reaches the target."""
+    """Fewest judges with which some number of topics reaches the target."""
     cheapest: Purchase | None = None
-    """By the costs, where some are given."""
+    """The cheapest numbers, if costs are known."""
 
 
 def standard_error(g: GradedComponents, at: Sizes, *, fixed: bool = False) -> float:
-    """Of the difference of two systems; with judges `fixed`, about these judges and no others."""
+    """Return the standard error of a difference; with judges `fixed`, only about these judges."""
     weights = g.difference_weights(at)
     return math.sqrt(g.total(weights | ({"system:judge": 0.0} if fixed else {})))
 
 
 def standard_error_interval(g: GradedComponents, at: Sizes) -> Interval:
-    """The interval of the same, judges being a sample."""
+    """Return the interval of the standard error of a difference with random judges."""
     return Interval(*map(math.sqrt, g.interval_of(g.difference_weights(at))))
 
 
 def difference_shares(g: GradedComponents, at: Sizes) -> dict[str, float]:
-    """Of the variance of a difference: what topics, judges and answers have, and the rest.
+    """Return the shares of topics, judges, answers and the rest in the variance of a difference.
 
-    What is confounded counts for the first of its components: with one answer, topics have both.
+    Confounded components count for the first of them: with one answer, for topics.
     """
     weights = g.difference_weights(at)
     shares = dict.fromkeys(("topics", "judges", "answers", "rest"), 0.0)
@@ -79,7 +78,7 @@ def difference_shares(g: GradedComponents, at: Sizes) -> dict[str, float]:
 
 
 def topics_for(g: GradedComponents, at: Sizes, target: float) -> float:
-    """The fewest topics with this standard error, answers and judges as given; maybe infinite."""
+    """Return the fewest topics with this standard error, given answers and judges; may be inf."""
     once, limit = (standard_error(g, replace(at, topics=n)) ** 2 for n in (1, math.inf))
     room = target**2 - limit
     if room <= 0.0:
@@ -90,15 +89,15 @@ def topics_for(g: GradedComponents, at: Sizes, target: float) -> float:
 def allocation(
     g: GradedComponents, *, target: float | None = None, costs: Mapping[str, float] | None = None
 ) -> Allocation:
-    """What doubling each number buys, and how a target is reached, at the least cost if known.
+    """Return the effect of doubling each number, and numbers for a target, cheapest if possible.
 
-    `costs` are of one topic, of one answer of one system, and of one grade by one judge; n topics
+    `costs` are those of one topic, one answer of one system, and one grade by one judge; n topics
     with K answers of each of m systems and L judges cost n (topic + m K (answer + L judge)).
     """
     own, known = g.sizes, None if costs is None else _checked_costs(costs)
     if target is not None and not check_number("target", target) > 0.0:
         raise bad_value("target", "be a standard error above 0", target)
-    # Of other numbers of answers and judges only data with several of them say something.
+    # Other numbers of answers and judges require data with several of them.
     judges = range(1, MOST_JUDGES + 1) if "system:judge" in g.variance else ()
     answers = range(1, MOST_ANSWERS + 1) if own.answers > 1 else ()
     grown = ["topics", *(["answers"] if answers else []), *(["judges"] if judges else [])]
@@ -138,7 +137,7 @@ def _checked_costs(costs: Mapping[str, float]) -> dict[str, float]:
 def _purchase(
     g: GradedComponents, at: Sizes, target: float, costs: Mapping[str, float]
 ) -> Purchase | None:
-    """The fewest topics that reach the target, with their cost; None where no number does."""
+    """Return the fewest topics that reach the target, with their cost, or None."""
     n = max(2.0, topics_for(g, at, target))
     if not math.isfinite(n):
         return None

@@ -1,10 +1,10 @@
-"""Judges one by one: how far each agrees with the others, how it ranks, who differs from all.
+"""Figures of each judge: agreement with the others, ranking of systems, and outliers.
 
-Agreement beyond chance is Lin's concordance, which of grades is Cohen's kappa with quadratic
-weights. The outlier is who orders the systems least like the others, where topics show it. How
-many independent judges the panel is worth follows from the covariance of the judges' errors about
-their mean: independent judges with errors of one size have L - 1 equal eigenvalues, and judges that
-err together fewer large ones.
+Agreement beyond chance is Lin's concordance, which for grades is Cohen's kappa with quadratic
+weights. The outlier is the judge whose ranking of the systems is least like the others', if this is
+significant over topics. The effective number of judges follows from the covariance of their errors
+about their mean: for L independent judges with errors of equal variance it has L - 1 equal
+eigenvalues, and for judges with correlated errors fewer large ones.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from steadyrank.stats.run_means import adjusted_means, best_first, ranks_of
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class JudgeFigures:
-    """One judge among the others."""
+    """Figures of one judge among others."""
 
     judge: str
     mean: float
-    """Over all systems and topics."""
+    """Mean over all systems and topics."""
     agreement: float
-    """Lin's concordance with each other judge, on average."""
+    """Mean of Lin's concordance with each other judge."""
     tau: TauInterval
-    """Of the systems' means by this judge and by all others; the interval is over topics."""
+    """tau between the systems' means by this judge and by all others, with interval over topics."""
     rank: np.ndarray
-    """Of each system, by this judge."""
+    """[system]: rank by this judge."""
     rank_set: np.ndarray
-    """[system, 2]: the ranks that the judge's decisions about all pairs leave to each."""
+    """[system, 2]: lowest and highest possible rank by this judge."""
 
 
 def judge_figures(
@@ -48,7 +48,7 @@ def judge_figures(
     seed: int = 0,
     jobs: int | None = None,
 ) -> tuple[JudgeFigures, ...]:
-    """Of each judge of scores [system, topic, judge]; at least two judges and two systems."""
+    """Return figures of each judge of scores [system, topic, judge], at least two of both."""
     agreement = concordances(cells)
     pairs = all_pairs(len(cells))
     figures = []
@@ -74,7 +74,7 @@ def judge_figures(
 
 
 def concordances(cells: np.ndarray) -> np.ndarray:
-    """Lin's concordance [judge, judge] of scores that both gave (1989, doi:10.2307/2532051).
+    """Return Lin's concordance [judge, judge] of shared grades (1989, doi:10.2307/2532051).
 
     >>> cells = np.array([[[1.0, 1, 2], [2, 2, 3]], [[3.0, 3, 4], [2, 2, 3]]])
     >>> concordances(cells).round(3).tolist()
@@ -93,9 +93,9 @@ def concordances(cells: np.ndarray) -> np.ndarray:
 
 
 def outlier_of(figures: Sequence[JudgeFigures]) -> JudgeFigures | None:
-    """The judge who orders the systems least like the others, if that is shown; None of two.
+    """Return the judge whose ranking is significantly least like the others'; None for two judges.
 
-    Shown: its tau with all others lies, interval and all, below the others' median tau.
+    It is significant if the interval of its tau with all others is below the others' median tau.
     """
     known = [own for own in figures if not np.isnan(own.tau.tau)]
     if len(known) < 3:
@@ -106,13 +106,13 @@ def outlier_of(figures: Sequence[JudgeFigures]) -> JudgeFigures | None:
 
 
 def effective_judges(cells: np.ndarray) -> float:
-    """Independent judges that these are worth, from 1 to their number L.
+    """Return the equivalent number of independent judges, from 1 to their number L.
 
     1 + (tr C)² / tr C², C the covariance of the judges' errors about their mean of a system on a
-    topic, each judge's own level taken out: L for independent errors of one size. In the form L /
-    (1 + (L - 1) rho) it says how far errors correlate beyond the -1 / (L - 1) that any errors about
-    a common mean have. Errors that all judges share are invisible: no judge tells them. NaN where
-    fewer than two answers have all grades.
+    topic, without each judge's level: L for independent errors of equal variance. Written as L /
+    (1 + (L - 1) rho) it gives the correlation rho of errors beyond the -1 / (L - 1) of any errors
+    about a common mean. Errors that all judges share cannot be detected. NaN if fewer than two
+    answers have all grades.
 
     >>> rng = np.random.default_rng(1)
     >>> own = rng.normal(size=(20, 100, 3))

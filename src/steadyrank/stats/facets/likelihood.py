@@ -1,13 +1,13 @@
-"""The restricted likelihood of graded answers with gaps, at a cost that large layouts can bear.
+"""The restricted likelihood of graded answers with missing scores, for large layouts.
 
-Scores of a cell, one system on one topic, are at most answers × judges × draws; cells share effects
-through their topic and their system alone, and these are vectors with one entry per judge. So the
-effects are eliminated in three steps: of the scores within a cell, of which cells with the same
-gaps share one small matrix; of the judges' vectors of each topic; and of those of the systems
-together, the only matrix that grows. Nothing of the size of the rows squared is ever made.
+A cell, one system on one topic, has at most answers × judges × draws scores. Cells share effects
+only through their topic and their system, and these effects are vectors with one entry per judge.
+So effects are eliminated in three steps: those within a cell, with one small matrix for all cells
+with the same missing scores; the vectors of each topic; and the vectors of all systems together,
+the only matrix that grows. No matrix has the size of the rows squared.
 
-First derivatives are exact, second ones average information, y'P V_k P V_l P y, the mean of the
-observed and the expected (Gilmour, Thompson & Cullis 1995, doi:10.2307/2533274).
+First derivatives are exact; second ones are the average information, y'P V_k P V_l P y, the mean of
+the observed and the expected one (Gilmour, Thompson & Cullis 1995, doi:10.2307/2533274).
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ import numpy as np
 from steadyrank.stats.mixed.search import Point, Slopes
 
 SUMMED = {"topic": 0, "topic:judge": 0, "system": 1, "system:judge": 1, "judge": (0, 1)}
-"""Terms that cells share, and the axes of cells [system, topic] over which their groups reach."""
+"""Terms that cells share, and the axes of cells [system, topic] over which their groups extend."""
 
 
 class FacetLikelihood:
-    """Of scores [system, topic, answer, judge, draw], centred, NaN where missing.
+    """Likelihood of centred scores [system, topic, answer, judge, draw], NaN where missing.
 
     `terms` are in the order of the variances, the residual last.
     """
 
-    saturable = False  # terms that the layout does not identify are not among these
+    saturable = False  # the terms are identified by the layout
 
     def __init__(self, values: np.ndarray, terms: tuple[str, ...]) -> None:
         flat = values.reshape(*values.shape[:2], -1)
         there = ~np.isnan(flat)
         self.terms, self.n_terms, self.n = terms, len(terms) - 1, int(there.sum())
         self.values = np.nan_to_num(flat)
-        # Which pattern of present scores each cell has, [system, topic]; these, [pattern, place].
+        # Patterns of present scores [pattern, place], and the pattern of each cell.
         self.present, pattern = np.unique(
             there.reshape(-1, flat.shape[2]), axis=0, return_inverse=True
         )
@@ -51,16 +51,16 @@ class FacetLikelihood:
             "answer:judge": alike["a"] & alike["j"],
             "residual": alike["a"] & alike["j"] & alike["d"],
         }
-        # Of each term within cells, [place, place]: whether two scores share a group of it.
+        # For each term within cells, [place, place]: whether two scores are in the same group.
         self.same = {name: groups[name].astype(float) for name in terms if name in groups}
         self.judge = (judge[:, None] == np.arange(values.shape[3])).astype(float)
 
     def point(self, variances: np.ndarray, reml: bool) -> Point:
-        """Deviance and the mean at these variances."""
+        """Return the deviance and the mean at these variances."""
         return _Eliminated(self, variances).point()
 
     def slopes(self, variances: np.ndarray, reml: bool) -> Slopes:
-        """The same with derivatives; both second ones are average information."""
+        """Return deviance, mean and derivatives; both second ones are average information."""
         at = _Eliminated(self, variances)
         pulled = at.projected(self.values[None])[0]
         moved = np.stack([self._spread(term, pulled) for term in self.terms])
@@ -77,7 +77,7 @@ class FacetLikelihood:
         )
 
     def _spread(self, term: str, rows: np.ndarray) -> np.ndarray:
-        """V_k times rows [system, topic, place]: every row becomes the sum over its group."""
+        """Return V_k times rows [system, topic, place]: the sum over each row's group."""
         there = self.present[self.pattern]
         if term in self.same:
             return np.asarray((rows @ self.same[term]) * there)
@@ -89,13 +89,13 @@ class FacetLikelihood:
 
 
 class _Eliminated:
-    """What is left of the rows, cells before topics before systems, at given variances.
+    """The elimination of effects at given variances: within cells, then topics, then systems.
 
-    `inverse` [pattern, place, place] is that of the covariance within a cell, 0 where a score is
-    missing, `reach` [pattern, judge, place] its sums over the scores of each judge, and `cells`
-    [topic, system, judge, judge] those on both sides. `by_topic` is the covariance of a topic's
-    vector, its systems' being known, and `by_system` that of the systems', the mean being known;
-    `system` is the information about these with topics eliminated.
+    `inverse` [pattern, place, place] is the inverse covariance within a cell, 0 for missing scores;
+    `reach` [pattern, judge, place] are its sums over the scores of each judge, and `cells`
+    [topic, system, judge, judge] the sums on both sides. `by_topic` is the covariance of a topic's
+    vector given those of the systems, and `by_system` that of the systems' given the mean; `system`
+    is the information about the systems' vectors with topics eliminated.
     """
 
     def __init__(self, own: FacetLikelihood, variances: np.ndarray) -> None:
@@ -124,19 +124,19 @@ class _Eliminated:
         shared = {"": "system:judge", "j": "system", "s": "judge"}
         root = _root({axis: v.get(name, 0.0) for axis, name in shared.items()}, s, j)
         self.by_system = self._eliminate(root, self.system)
-        # The mean shifts all systems' vectors; `follow` is what these take of it.
+        # The mean shifts all systems' vectors; `follow` is the part that they absorb.
         self.ones = self.system.sum(axis=1)
         self.follow = self.by_system @ self.ones
         self.weight = float(self.ones.sum() - self.ones @ self.follow)
 
     def _eliminate(self, root: np.ndarray, information: np.ndarray) -> np.ndarray:
-        """(G^-1 + information)^-1 with G = root root', which may be singular; adds to log |V|."""
+        """Return (G^-1 + information)^-1 for G = root root', maybe singular; update log |V|."""
         inner = np.eye(root.shape[-1]) + root @ information @ root
         self.log_det += float(np.linalg.slogdet(inner)[1].sum())
         return np.asarray(root @ np.linalg.solve(inner, np.broadcast_to(root, inner.shape)))
 
     def point(self) -> Point:
-        """Deviance, and the mean by generalised least squares."""
+        """Return the deviance, and the mean by generalised least squares."""
         y = self.own.values
         squares = float((y * self.projected(y[None])[0]).sum())
         value = self.log_det + float(np.log(self.weight)) + squares
@@ -145,7 +145,7 @@ class _Eliminated:
         return Point(value=value, estimates=self._shared(y[None])[1], covariance=covariance)
 
     def _shared(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Of each column: what cells share with others, [column, topic, system, judge]; means."""
+        """Return effects of topics and systems [column, topic, system, judge]; means of columns."""
         by_cell = self.reach[self.own.pattern]
         pulls = np.einsum("stjm,kstm->ktsj", by_cell, rows, optimize=True)
         k, _, s, j = pulls.shape
@@ -160,19 +160,19 @@ class _Eliminated:
         return own[:, :, None, :] + effects.reshape(k, 1, s, j), means
 
     def projected(self, rows: np.ndarray) -> np.ndarray:
-        """P times columns [column, system, topic, place]."""
+        """Return P times columns [column, system, topic, place]."""
         pattern, shared = self.own.pattern, self._shared(rows)[0]
         own = np.einsum("stmq,kstq->kstm", self.inverse[pattern], rows, optimize=True)
         taken = np.einsum("stjm,ktsj->kstm", self.reach[pattern], shared, optimize=True)
         return np.asarray(own - taken)
 
     def traces(self) -> np.ndarray:
-        """The trace of P V_k of each term, from Z'PZ of what cells, topics and systems share."""
+        """Return the trace of P V_k of each term, from Z'PZ of cells, topics and systems."""
         own = self.own
         n, s, j, _ = self.cells.shape
         off = 1.0 - self.follow
         spread = self.by_system + np.outer(off, off) / self.weight
-        # Of each topic's sum over systems, given the scores: with the systems' vectors, and itself.
+        # Covariances of each topic's sum over systems with the systems' vectors, and its variance.
         met = np.einsum("tij,ik->tjk", self.stacked, spread, optimize=True)
         sums = met @ self.stacked
         each = np.arange(s)
@@ -202,7 +202,7 @@ class _Eliminated:
 
 
 def _root(v: Mapping[str, float], n_systems: int, n_judges: int) -> np.ndarray:
-    """The symmetric root of v[""] I + v["j"] (judges alike) + v["s"] (systems alike)."""
+    """Return the symmetric root of v[""] I + v["j"] (same system) + v["s"] (same judge)."""
     mean_s, mean_j = (np.full((size, size), 1.0 / size) for size in (n_systems, n_judges))
     by_judge, by_system = n_judges * v["j"], n_systems * v.get("s", 0.0)
     parts = (

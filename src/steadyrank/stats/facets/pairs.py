@@ -1,11 +1,11 @@
-"""Pairs of systems whose answers several judges graded: tests about other topics and other judges.
+"""Tests of pairs of systems graded by several judges, about other topics and other judges.
 
 A difference D is the mean, over the judges that two systems share, of the differences of their
-levels (`steadyrank.data.levels`). Its variance over topics F is the jackknife's; with judges fixed
-there is no more. Judges that are a sample add J, which a few of them hardly show: so J is learned
-from all systems, once as if all varied alike (pooled), once by system, moderated towards what is
-common to them (Smyth 2004, doi:10.2202/1544-6115.1027), and the larger counts. A claim also
-requires that the pair by itself shows it. On complete tables this is the analysis of variance.
+levels (`steadyrank.data.levels`). Its variance over topics F is the jackknife's; for fixed judges
+that is all. Random judges add J, which few judges hardly determine. Therefore J is learned from all
+systems, once under equal variances (pooled), and once by system, moderated towards a common value
+(Smyth 2004, doi:10.2202/1544-6115.1027); the larger is used. A claim must also be significant by
+the data of the pair alone. For complete tables this is the analysis of variance.
 """
 
 from __future__ import annotations
@@ -13,36 +13,36 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import digamma, polygamma, stdtr
+from scipy.special import digamma, polygamma
 
 from steadyrank.data.levels import Levels
-from steadyrank.stats.interval import satterthwaite, t_intervals
+from steadyrank.stats.interval import satterthwaite, t_intervals, t_test
 from steadyrank.stats.pairs.result import NO_DIFFERENCE, TOO_FEW, ZERO_VARIANCE, PairTests
 
 FEWEST_JUDGES = 3
-"""That count as a sample of judges unless told otherwise: with two, any false claim was made in .05
-to .12 of simulated families."""
+"""Fewest judges that are random by default: with two, .05 to .12 of simulated families had a false
+claim."""
 
 CARRY_LITTLE = 5
-"""Below so many judges too many claims are false by real ones, who use scales of their own."""
+"""With fewer real judges, who use scales differently, too many claims are false."""
 
 CARRIED = "three real ones made a false claim in 11% to 20% of families, five in 2% to 8%"
-"""What few judges carry: of 13 who graded summaries, the systems made equal (docs/coverage.md)."""
+"""False claims with 13 judges who graded summaries, the systems made equal (docs/coverage.md)."""
 
 MORE_JUDGES = "grade a sample with two more judges and add a column `judge`"
-"""What to do about a single judge."""
+"""Advice for a single judge."""
 
 METHOD = "model with random topics and judges"
 METHOD_FIXED = "model of systems by judge, judges fixed, jackknife over topics"
 
 AT_ONCE = 4_000_000
-"""Numbers [pair, topic, judge] that are held at a time."""
+"""Size of arrays [pair, topic, judge] in memory at a time."""
 
 ROUNDING = 1e-10
-"""Of the largest level, or of 1: what differs by less does not differ."""
+"""Smaller differences, relative to the largest level or 1, count as 0."""
 
 LEAST_SHARE = 1e-5
-"""Of the median variance over judges, to which smaller ones are raised before logarithms."""
+"""Smallest variance over judges relative to the median, before logarithms are taken."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -51,19 +51,19 @@ class JudgedTests:
 
     pairs: np.ndarray
     n_judges: np.ndarray
-    """Judges that both systems share; 0 where the two cannot be compared."""
+    """Number of judges that both systems share; 0 if the two cannot be compared."""
     means: np.ndarray
-    """[pair, 2]: of both systems, by the judges that they share."""
+    """[pair, 2]: means of both systems, by the judges that they share."""
     difference: np.ndarray
     standard_error: np.ndarray
-    """sqrt(V): topics and, unless these are fixed, judges are samples."""
+    """sqrt(V): topics, and unless `is_fixed` judges, are random."""
     df: np.ndarray
     pvalue: np.ndarray
     standard_error_fixed: np.ndarray
-    """sqrt(F): over topics alone, about these judges."""
+    """sqrt(F): only topics are random."""
     df_fixed: np.ndarray
     standard_error_own: np.ndarray
-    """Of the pair by itself, without what other systems say about judges."""
+    """Standard error by the data of the pair, without those of other systems."""
     df_own: np.ndarray
     pvalue_own: np.ndarray
     judge_error: np.ndarray
@@ -71,9 +71,10 @@ class JudgedTests:
     is_fixed: bool
 
     def narrower(self, n_judges: float) -> float:
-        """Standard errors with so many judges, as a share of those here: root mean squares.
+        """Return the ratio of standard errors with this number of judges to those here.
 
-        What topics leave stays, and what judges and single grades add falls with their number.
+        The parts of judges and single grades fall with the number of judges, that of topics does
+        not. Standard errors are averaged as root mean squares.
         """
         known = ~np.isnan(self.standard_error)
         error = self.judge_error[known]
@@ -85,12 +86,12 @@ class JudgedTests:
 
     @property
     def ratio(self) -> float:
-        """How many times the error over topics alone the error is: root mean squares."""
+        """Ratio of the standard error to that over topics only, as root mean squares."""
         fixed = float(np.nanmean(self.standard_error_fixed**2))
         return float(np.sqrt(np.nanmean(self.standard_error**2) / fixed)) if fixed > 0.0 else np.nan
 
     def as_tests(self, n_topics: int) -> PairTests:
-        """As other tests have it; the p-values are not yet corrected."""
+        """Return the tests as `PairTests`; p-values are not corrected."""
         zero = self.standard_error == 0.0
         flag = np.full(len(self.pairs), "", object)
         flag[zero] = np.where(self.difference[zero] == 0.0, NO_DIFFERENCE, ZERO_VARIANCE)
@@ -113,7 +114,7 @@ class JudgedTests:
 
 
 def judge_tests(levels: Levels, pairs: np.ndarray, *, is_fixed: bool = False) -> JudgedTests:
-    """Tests of these pairs, judges random or `is_fixed`; V is learned from all systems."""
+    """Return tests of pairs, with judges random or `is_fixed`; V is learned from all systems."""
     shared = levels.shared(pairs)
     means, over_topics, noise, spread = _differences(levels, pairs, shared)
     difference = means[:, 0] - means[:, 1]
@@ -133,7 +134,7 @@ def judge_tests(levels: Levels, pairs: np.ndarray, *, is_fixed: bool = False) ->
     else:
         added, added_df = _judges_add(levels, pairs, n, np.where(n_shared > 1, noise, 0.0))
         variance = over_topics + added
-        # Where judges add nothing, their degrees of freedom do not count.
+        # If judges add nothing, their degrees of freedom do not count.
         both = (df_topics, np.where(added > 0, added_df, np.inf))
         df = satterthwaite((over_topics, added), both, without=df_topics)
     return JudgedTests(
@@ -143,19 +144,19 @@ def judge_tests(levels: Levels, pairs: np.ndarray, *, is_fixed: bool = False) ->
         difference=difference,
         standard_error=np.sqrt(variance),
         df=df,
-        pvalue=_pvalues(difference, variance, df),
+        pvalue=t_test(difference, np.sqrt(variance), df)[1],
         standard_error_fixed=np.sqrt(over_topics),
         df_fixed=df_topics,
         standard_error_own=np.sqrt(own_variance),
         df_own=own_df,
-        pvalue_own=_pvalues(difference, own_variance, own_df),
+        pvalue_own=t_test(difference, np.sqrt(own_variance), own_df)[1],
         judge_error=np.where(n_shared > 1, noise / n, 0.0),
         is_fixed=is_fixed,
     )
 
 
 def _differences(levels: Levels, pairs: np.ndarray, shared: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Means, F, what chance adds to the variance of differences over judges, and that variance."""
+    """Return means, F, the expected variance over judges by chance, and the observed variance."""
     means, found = np.full((len(pairs), 2), np.nan), np.full((3, len(pairs)), np.nan)
     mu, moved = np.nan_to_num(levels.mu), levels.moved
     step = max(1, AT_ONCE // max(1, moved.shape[0] * moved.shape[2]))
@@ -172,7 +173,7 @@ def _differences(levels: Levels, pairs: np.ndarray, shared: np.ndarray) -> tuple
         found[0, part] = levels.shrink * (shift**2).sum(axis=0)
         found[1, part] = levels.shrink * (centred**2).sum(axis=(0, 2)) / several
         found[2, part] = (((by_judge - middle[:, None]) * there) ** 2).sum(axis=1) / several
-    # Levels are solved to so many digits; what is below is no variance, and no difference.
+    # Levels are solved to a limited precision; smaller variances and differences are 0.
     least = ROUNDING * max(1.0, float(np.abs(mu).max(initial=0.0)))
     same = np.abs(means[:, 0] - means[:, 1]) <= least
     means[same, 0] = means[same, 1]
@@ -181,15 +182,15 @@ def _differences(levels: Levels, pairs: np.ndarray, shared: np.ndarray) -> tuple
 
 
 def _topic_df(levels: Levels, pairs: np.ndarray, shared: np.ndarray) -> np.ndarray:
-    """(sum a)² / sum a² - 1, a the topics' shares of the variance if all errors were alike."""
+    """Return (sum a)² / sum a² - 1, a the topics' shares of the variance for equal errors."""
     n_judges, n_systems = shared.shape[1], len(levels.mu)
     known = np.flatnonzero(shared.any(axis=1))
     df = np.full(len(pairs), np.nan)
-    if levels.layout.there.all():  # every topic counts the same
+    if levels.layout.there.all():  # all topics have equal shares
         df[known] = len(levels.layout.there) - 1.0
     if levels.layout.there.all() or not len(known):
         return df
-    # Pairs with the same judges in common have sums of levels in common.
+    # Pairs that share the same judges share sums of levels.
     masks, mask = np.unique(shared[known], axis=0, return_inverse=True)
     keys = mask.reshape(-1, 1) * n_systems + pairs[known]
     sums, place = np.unique(keys, return_inverse=True)
@@ -209,7 +210,10 @@ def _topic_df(levels: Levels, pairs: np.ndarray, shared: np.ndarray) -> np.ndarr
 def _with_judges(
     over_topics: np.ndarray, df: np.ndarray, spread: np.ndarray, noise: np.ndarray, n: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Variance and df with judges random, from the spread over n judges, `noise` of it chance."""
+    """Return variance and df with random judges, from the variance `spread` over n judges.
+
+    `noise` is the part of `spread` that is due to chance.
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
         added = np.maximum(0.0, (spread - noise) / n)
         variance = over_topics + added
@@ -221,7 +225,7 @@ def _with_judges(
 def _judges_add(
     levels: Levels, pairs: np.ndarray, n: np.ndarray, noise: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """What judges add to each pair's variance by all systems, and its df: the larger of two."""
+    """Return J and its df by all systems: the larger of the pooled and the moderated value."""
     fit = levels.additive
     free = fit.df
     rest = fit.residuals(np.nan_to_num(levels.mu)[None])[0]
@@ -241,10 +245,10 @@ def _judges_add(
 def _moderated(
     rest: np.ndarray, projected: np.ndarray, df: np.ndarray, most: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Variances over judges by system, drawn towards what all have in common, and their df.
+    """Return variances over judges by system, moderated towards a common value, and their df.
 
-    `rest` are residuals [system, judge] of system + judge, `projected` what is left there of a
-    variance of 1, `df` of each system; `most` what all systems together have.
+    `rest` are residuals [system, judge] of system + judge, and `projected` their expected squares
+    for a variance of 1; `df` has the degrees of freedom of each system, `most` those of all.
     """
     known = (df > 0.0) & (projected.sum(axis=1) > 0.0)
     own, half = (rest[known] ** 2).sum(axis=1) / projected[known].sum(axis=1), df[known] / 2.0
@@ -267,7 +271,7 @@ def _moderated(
 
 
 def _inverse_trigamma(value: float) -> float:
-    """x with trigamma(x) = value, by Newton's method on 1 / trigamma as limma has it."""
+    """Return x with trigamma(x) = value, by Newton's method on 1 / trigamma as in limma."""
     if value > 1e7:
         return float(1.0 / np.sqrt(value))
     x = 0.5 + 1.0 / value
@@ -280,16 +284,8 @@ def _inverse_trigamma(value: float) -> float:
     return float(x)
 
 
-def _pvalues(difference: np.ndarray, variance: np.ndarray, df: np.ndarray) -> np.ndarray:
-    with np.errstate(divide="ignore", invalid="ignore"):
-        t = np.abs(difference) / np.sqrt(variance)
-    # Without any variance a difference is beyond doubt, and none is none.
-    t = np.where((variance == 0.0) & (difference == 0.0), 0.0, t)
-    return np.asarray(2.0 * stdtr(df, -t))
-
-
 def level_intervals(levels: Levels, confidence: float, *, is_fixed: bool = False) -> np.ndarray:
-    """Intervals [system, 2] of the means, topics and judges random, for one system at a time."""
+    """Return intervals [system, 2] of means with random topics and judges, each for one system."""
     n = np.maximum(levels.kept.sum(axis=1), 1).astype(float)
     shift = levels.moved.sum(axis=2) / n
     over_topics = levels.shrink * (shift**2).sum(axis=0)

@@ -1,8 +1,8 @@
 """Does a non-deterministic system differ from another? Bootstraps over topics and instances.
 
 Algorithm 2 of Jayasinghe, Webber, Sanderson, Dharmasena & Culpepper (2015) resamples the topics of
-each instance; it is about these instances only, and rejects too often where instances differ and
-are few. The two-way bootstrap draws topics and instances, and is about both populations.
+each instance. It is only about these instances, and rejects too often if instances differ and are
+few. The two-way bootstrap resamples topics and instances, and is about both populations.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from steadyrank.stats.pairs.result import (
 from steadyrank.stats.pairs.tests import in_threads, row_moments, slices
 
 CHUNK = 1 << 14
-"""Resamples that a thread counts at a time; a multiple of `TOGETHER`."""
+"""Number of resamples that a thread counts at a time; a multiple of `TOGETHER`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -48,9 +48,9 @@ class InstanceBootstrap:
     pvalue_error: float
     """Monte Carlo standard error of the p-value."""
     counts: np.ndarray
-    """How many resamples of each instance are as extreme."""
+    """Number of resamples of each instance that are as extreme."""
     n_instances: int
-    """Instances with two topics or more: others cannot be resampled."""
+    """Number of instances with two topics or more: others cannot be resampled."""
     n_topics: int
     flag: str
     """"" or a flag of `steadyrank.stats.pairs.result`."""
@@ -74,9 +74,10 @@ def algorithm_two(
     t* >= t(z) for the alternative "greater"; p is (1 + count) / (1 + M n_samples), or
     count / (M n_samples) in the mode "paper". A resample without variance has t* = ±inf.
 
-    Speaks of these instances alone: that instances differ in their means is in no t*. It exceeds
-    its level unless N s_a² is small beside M s_u² + s_e² (`steadyrank.stats.mixed.two_way`). An
-    instance's missing topics (NaN) are left out of its resamples and of the topics' means.
+    The test is only about these instances: t* does not include the differences between their means.
+    It exceeds its level unless N s_a² is small compared with M s_u² + s_e²
+    (`steadyrank.stats.mixed.two_way`). Missing topics (NaN) of an instance are omitted from its
+    resamples and from the topics' means.
 
     Reference: doi:10.1016/j.ipm.2015.06.005.
 
@@ -118,10 +119,10 @@ def algorithm_two(
 
 
 class Instances(NamedTuple):
-    """What Algorithm 2 draws from: the differences of each instance about their mean."""
+    """Data of Algorithm 2: the differences of each instance about their mean."""
 
     places: np.ndarray
-    """Rows of the instances that have two topics or more."""
+    """Rows of the instances with two topics or more."""
     n_topics: np.ndarray
     entries: np.ndarray
     """[instance, number]: centred difference and its square, of each topic in turn, then zeros."""
@@ -134,7 +135,7 @@ def _instances(d: np.ndarray) -> Instances:
     keep = np.flatnonzero(n > 1)
     centred = d[keep] - means[keep, None]
     if (n[keep] < d.shape[1]).any():
-        # Topics that are there come first: what is drawn is a position among them.
+        # Topics that are not missing come first, since draws are positions among them.
         order = np.argsort(np.isnan(centred), axis=1, kind="stable")
         centred = np.nan_to_num(np.take_along_axis(centred, order, axis=1))
     entries = np.zeros((len(keep), 2 * d.shape[1] + 2))
@@ -152,9 +153,9 @@ def _extreme_counts(
     two_sided: bool,
     jobs: int | None,
 ) -> np.ndarray:
-    """How many t* reach the limit, for each instance."""
+    """Return for each instance how many t* reach the limit."""
     key, n_instances = np.uint64(_key(seed)), len(instances.places)
-    # An instance whose resamples are counted in one go needs no sweep to find their mean.
+    # If all resamples of an instance are counted in one call, it computes their mean as well.
     at_once = paper and n_samples <= CHUNK
     tasks = [
         (part, first, stop)
@@ -166,7 +167,7 @@ def _extreme_counts(
         counts, totals = np.zeros(n_instances, np.int64), np.zeros(n_instances)
 
         def count(task: tuple[slice, int, int]) -> tuple[np.ndarray, np.ndarray]:
-            """Of some instances and a span of resamples: extreme t*, sums of resample means."""
+            """Return extreme t* and sums of resample means of some instances and resamples."""
             part, first, stop = task
             some, own = tuple(values[part] for values in instances), shifts[part]
             size = TOGETHER * words_of(int(instances.n_topics[part].max()))
@@ -187,25 +188,25 @@ def _extreme_counts(
 
 
 def _key(seed: int) -> int:
-    """Where the streams of Algorithm 2 begin, for one seed."""
+    """Return the key of the random streams of Algorithm 2 for a seed."""
     return int.from_bytes(hashlib.sha256(f"{seed}/algorithm two".encode()).digest()[:8], "little")
 
 
 def _limit(t: float, two_sided: bool) -> float:
-    """The t that counts as extreme: rounding must not take a tie away."""
+    """Return the smallest t* that counts as extreme, so that ties count despite rounding."""
     t = abs(t) if two_sided else t
     return 0.0 if abs(t) <= CONSTANT else t * (1.0 - CONSTANT * float(np.sign(t)))
 
 
 def topic_means(scores: np.ndarray) -> np.ndarray:
-    """Of each topic, over the instances that have it; NaN without any."""
+    """Return the mean of each topic over the instances that have it; NaN without any."""
     there = ~np.isnan(scores)
     with np.errstate(invalid="ignore"):
         return np.asarray(np.where(there, scores, 0.0).sum(axis=0) / there.sum(axis=0))
 
 
 def student(z: np.ndarray) -> tuple[float, float, int, str]:
-    """Mean, t, topics and flag of differences by topic."""
+    """Return mean, t, number of topics and flag of differences by topic."""
     n, mean, sd, _, largest = row_moments(z[None, :])
     flag = str(degenerate_flags(n, mean, sd, largest)[0])
     if flag in (NO_DIFFERENCE, TOO_FEW):
@@ -216,7 +217,7 @@ def student(z: np.ndarray) -> tuple[float, float, int, str]:
 
 
 def _pooled(counts: np.ndarray, n_samples: int, mode: str) -> tuple[float, float]:
-    """The p-value over all instances, and its error: instances are strata, not draws."""
+    """Return the p-value over all instances, and its error with instances as strata."""
     shares = counts / n_samples
     error = float(np.sqrt((shares * (1.0 - shares)).sum() / n_samples) / len(counts))
     total = len(counts) * n_samples
@@ -226,7 +227,7 @@ def _pooled(counts: np.ndarray, n_samples: int, mode: str) -> tuple[float, float
 
 
 def instance_matrix(name: str, values: ArrayLike) -> np.ndarray:
-    """Scores of one system as a finite matrix [instance, topic], or an error that names it."""
+    """Return the scores of one system as a finite matrix [instance, topic], or raise an error."""
     matrix = np.asarray(values, dtype=np.float64)
     if matrix.ndim != 2 or not matrix.size:
         raise InputError(f"{name} must be a matrix [instance, topic], got shape {matrix.shape}")
@@ -247,10 +248,10 @@ class TwoWayBootstrap:
     pvalue_error: float
     """Monte Carlo standard error of the p-value."""
     n_undefined: int
-    """Resamples without a topic that both systems have: left out."""
+    """Number of resamples without a topic that both systems have; they are omitted."""
     n_instances: tuple[int, int]
     n_topics: int
-    """Topics that both systems have in some instance."""
+    """Number of topics that both systems have in some instance."""
     flag: str
     """"" or a flag of `steadyrank.stats.pairs.result`."""
 
@@ -264,16 +265,16 @@ def two_way_bootstrap(
     seed: int = 0,
     jobs: int | None = None,
 ) -> TwoWayBootstrap:
-    """Draw topics and, independently, the instances of each system; how does a - b vary?
+    """Bootstrap a - b by resampling topics and, independently, the instances of each system.
 
     `a` and `b` are scores [instance, topic], or [topic] for a deterministic system. Each resample
     draws N topics for both systems and as many instances of each as it has, with replacement; its
-    difference d* is the mean over the drawn topics of a's mean less b's. The interval is between
-    percentiles of d*; p = 2 min((1 + #{d* <= 0}), (1 + #{d* >= 0})) / (1 + n_samples), at most 1.
-    The variance of d* counts the residual up to three times, but instances only (M - 1) / M times:
-    with fewer than some 10 instances that differ, or some 50 topics, p is too small. Missing cells
-    (NaN): for each drawn topic, the mean over the drawn instances that have it; topics that either
-    system lacks are left out.
+    difference d* is the mean over the drawn topics of a's mean minus b's. The limits of the
+    interval are percentiles of d*; p = 2 min((1 + #{d* <= 0}), (1 + #{d* >= 0})) / (1 + n_samples),
+    at most 1. The variance of d* includes the residual up to three times, but instances only
+    (M - 1) / M times: with fewer than some 10 instances that differ, or some 50 topics, p is too
+    small. If scores are missing (NaN), a drawn topic has the mean over the drawn instances that
+    have it; topics that either system lacks are omitted.
 
     Reference: Owen 2007, doi:10.1214/07-AOAS122 (the pigeonhole bootstrap).
 
@@ -317,17 +318,17 @@ def two_way_bootstrap(
 
 
 class _Present(NamedTuple):
-    """A system's scores, 0 where missing, and which are there."""
+    """A system's scores, 0 where missing, and which are present."""
 
     scores: np.ndarray
     there: np.ndarray | None
-    """As 0.0 and 1.0; None if complete."""
+    """0.0 or 1.0 for each score; None if complete."""
     stream: str
-    """What its draws are for."""
+    """Name of its random stream."""
 
 
 def _systems(first: np.ndarray, second: np.ndarray) -> list[_Present]:
-    """Both systems, each with a stream that stays with it when they are swapped."""
+    """Return both systems, with random streams that do not change if they are swapped."""
     swapped = (first.shape, first.tobytes()) > (second.shape, second.tobytes())
     streams = ["instances of one system", "instances of the other"]
     systems = []
@@ -341,7 +342,7 @@ def _systems(first: np.ndarray, second: np.ndarray) -> list[_Present]:
 def _drawn_differences(
     systems: Sequence[_Present], seed: int, block: tuple[int, int, int]
 ) -> np.ndarray:
-    """d* of a block of resamples; NaN where no drawn topic has scores of both systems."""
+    """Return d* of a block of resamples; NaN if no drawn topic has scores of both systems."""
     n_topics = systems[0].scores.shape[1]
     topics = topic_draws(seed, block, n_topics, "topics of both systems")
     means = []
@@ -359,7 +360,7 @@ def _drawn_differences(
 
 
 def _resampled_means(system: _Present, instances: np.ndarray) -> np.ndarray:
-    """Each topic's mean over the drawn instances that have it, [resample, topic]."""
+    """Return each topic's mean over the drawn instances that have it, [resample, topic]."""
     sums = instances @ system.scores
     if system.there is None:
         return np.asarray(sums / len(system.scores))
@@ -368,7 +369,7 @@ def _resampled_means(system: _Present, instances: np.ndarray) -> np.ndarray:
 
 
 def _spread_flag(differences: np.ndarray, difference: float, n_topics: int) -> tuple[str, float]:
-    """The flag of resampled differences, and the size below which one counts as 0."""
+    """Return the flag of resampled differences, and the size up to which one counts as 0."""
     if n_topics < 2 or not differences.size:
         return TOO_FEW, 0.0
     tiny = tiny_of(differences)
@@ -378,7 +379,7 @@ def _spread_flag(differences: np.ndarray, difference: float, n_topics: int) -> t
 
 
 def _two_sided(differences: np.ndarray, tiny: float) -> tuple[float, float]:
-    """p-value and Monte Carlo error from resampled differences."""
+    """Return p-value and Monte Carlo error of resampled differences."""
     extreme = min(int((differences <= tiny).sum()), int((differences >= -tiny).sum()))
     share = extreme / differences.size
     error = 2.0 * np.sqrt(share * (1.0 - share) / differences.size)

@@ -1,8 +1,8 @@
-"""The inner loops of Algorithm 2: topics drawn with replacement, again for every resample.
+"""The inner loops of Algorithm 2: resamples of topics, drawn with replacement.
 
-A block of resamples is drawn in three sweeps, which the compiler turns into vector code: random
-words, the positions that they stand for, and the sums of what lies there. A position's entry holds
-a difference and its square side by side, so that one load and one addition serve both sums.
+A block of resamples is drawn in three passes, which the compiler vectorises: random words, the
+positions that they select, and the sums of the entries there. An entry consists of a difference and
+its square, so that one load and one addition serve both sums.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from steadyrank.compute.kernels import WORD, kernel, part
 from steadyrank.compute.random_kernels import GOLDEN, mixed_bits
 
 TOGETHER = 16
-"""Resamples whose positions are drawn together: they stay in the fastest cache."""
+"""Number of resamples whose positions are drawn together: they fit into the fastest cache."""
 
 ABREAST = 8
-"""Sums that run side by side, so that an addition need not wait for the one before."""
+"""Number of independent sums, so that an addition need not wait for the previous one."""
 
 FEW_TOPICS = 256
-"""Up to this many topics 32 random bits give two positions, each pair's chance right to 2^-32."""
+"""Up to this number of topics 32 random bits give two positions, exact to 2^-32."""
 
 LOWER = WORD(0xFFFFFFFF)
 HALF = WORD(32)
 
 
 def words_of(n_topics: int) -> int:
-    """Words of two positions that a resample takes, so that `ABREAST` divides its positions."""
+    """Return the number of words, of two positions each, of a resample; a multiple of 4."""
     return -(-n_topics // ABREAST) * (ABREAST // 2)
 
 
@@ -47,10 +47,10 @@ def add_entries(
     squares: Any,
     at: Any,
 ) -> Any:
-    """Sums over the entries at the positions in `n_words` words from `first` on.
+    """Add up the entries at the positions in `n_words` words from `first` on.
 
     A word holds two positions, in units of one number; an entry is two numbers. The sum of the
-    entries' first numbers goes to sums[at], that of their second ones to squares[at].
+    entries' first numbers is written to sums[at], that of their second ones to squares[at].
     """
 
     def build(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -96,7 +96,7 @@ def _draw_words(key, words):
 
 @part
 def _draw_positions(n_topics, words, positions):
-    """Two positions a random word: each half, as a fraction, times the number of topics."""
+    """Draw two positions per random word: each half, as a fraction, times the number of topics."""
     n = WORD(n_topics) & LOWER
     for k in range(positions.size):
         word = words[k]
@@ -105,7 +105,7 @@ def _draw_positions(n_topics, words, positions):
 
 @part
 def _draw_pairs(n_topics, words, positions):
-    """Four positions a random word: the fraction that a half leaves gives one more."""
+    """Draw four positions per random word: the remaining fraction of each half gives another."""
     n = WORD(n_topics) & LOWER
     half = positions.size // 2
     for k in range(half):
@@ -117,7 +117,7 @@ def _draw_pairs(n_topics, words, positions):
 
 @part
 def _fill_up(n_topics, n_words, positions):
-    """Let the positions past each resample's last topic be that of the entry 0, 0."""
+    """Fill up each resample with the position of the entry 0, 0."""
     nothing = WORD(2 * n_topics)
     for first in range(0, positions.size, n_words):
         last = first + n_topics // 2
@@ -130,7 +130,7 @@ def _fill_up(n_topics, n_words, positions):
 
 @kernel
 def sums_at(entries, positions, n_words, sums, squares):
-    """Sums over the entries at each resample's positions, which take `n_words` words."""
+    """Write sums over the entries at each resample's positions, which take `n_words` words."""
     for k in range(sums.size):
         add_entries(entries, positions, k * n_words, n_words, sums, squares, k)
 
@@ -139,7 +139,7 @@ def sums_at(entries, positions, n_words, sums, squares):
 def turn_to_t(sums, squares, n_topics, shift, largest):
     """Turn sums of resampled centred differences into t*, in place.
 
-    A resample without variance has t* = ±inf, or 0 if its mean is 0 too.
+    A resample without variance has t* = ±inf, or 0 if its mean is 0.
     """
     n = float(n_topics)
     for k in range(sums.size):
@@ -154,7 +154,7 @@ def turn_to_t(sums, squares, n_topics, shift, largest):
 
 @kernel
 def drawn_positions(key, place, block, n_topics, n_words, words, positions):
-    """The positions of a block of resamples: a function of the key, the instance and the block."""
+    """Write the positions of a block of resamples, which depend on key, instance and block."""
     stream = mixed_bits(WORD(key) ^ mixed_bits(WORD(place + 1) * GOLDEN))
     state = mixed_bits(stream + WORD(block + 1) * GOLDEN)
     size = TOGETHER * n_words
@@ -169,13 +169,13 @@ def drawn_positions(key, place, block, n_topics, n_words, words, positions):
 
 @kernel
 def extreme_counts(key, first, instances, shifts, recentred, limit, two_sided, room, results):
-    """How many t* of each instance's resamples, from number `first` on, reach the limit.
+    """Count how many t* of each instance's resamples, from number `first` on, reach the limit.
 
-    `instances` are the arrays of `bootstrap.Instances`; `room` has space for words and positions
+    `instances` are the arrays of `bootstrap.Instances`; `room` is memory for words and positions
     of a block, and for the sums and squares of the resamples of one instance. `results` receive the
-    counts and the sums of the resample means; with `recentred` their mean is the shift. The numbers
-    of a resample depend on the key, the instance's place and the resample's number; `first` begins
-    a block.
+    counts and the sums of the resample means; with `recentred` their mean is the shift. The random
+    numbers of a resample depend on the key, the instance's position and the resample's number;
+    `first` begins a block.
     """
     places, n_topics, entries, largest = instances
     words, positions, sums, squares = room

@@ -1,10 +1,9 @@
-"""Systems whose instances differ, tested: mixed models and bootstraps of a pair, and tables of
-many.
+"""Tests of systems with several instances: mixed models and bootstraps of a pair, and tables.
 
-Sound by default: topics and instances are both random, so the claim is about other topics *and*
-other instances. The paper's own tests (Jayasinghe et al. 2015, doi:10.1016/j.ipm.2015.06.005) stand
-beside it; where one system is a single run they leave the instances' variance out. In tables whose
-rows are systems, those with one run each are compared by the paired t test.
+By default topics and instances are both random, so that claims are about other topics *and* other
+instances. The tests of the paper (Jayasinghe et al. 2015, doi:10.1016/j.ipm.2015.06.005) are
+available as well; if one system is a single run, they omit the variance between instances. In
+tables of systems, two single runs are compared by the paired t test.
 """
 
 from __future__ import annotations
@@ -18,9 +17,8 @@ from scipy import special
 
 from steadyrank.data.scores import Scores, mean_of_present
 from steadyrank.stats.instances.bootstrap import algorithm_two, two_way_bootstrap
-from steadyrank.stats.instances.equivalence import t_limits
 from steadyrank.stats.instances.systems import Groups, System, SystemPair, pair_of, systems_of
-from steadyrank.stats.interval import Interval
+from steadyrank.stats.interval import Interval, t_limits
 from steadyrank.stats.mixed.fit import MixedFit, component_intervals, difference_of, fit
 from steadyrank.stats.mixed.model import RESIDUAL, MixedModel, Term
 from steadyrank.stats.mixed.two_way import (
@@ -40,10 +38,10 @@ COMPONENTS = (INSTANCE, TOPIC, SYSTEM_TOPIC, RESIDUAL)
 """The variances that a comparison reports."""
 
 FACTOR = "instance factor "
-"""Before the name of an instance factor among a model's terms, lest it be called "topic"."""
+"""Prefix of instance factors among a model's terms, since a factor may be called "topic"."""
 
 MANY_TOPICS = 500
-"""Above which REML of an unbalanced layout takes its time: its work grows as their cube."""
+"""Number of topics above which systems without missing scores are compared by mean squares."""
 
 PAIRED_T = "Student's paired t of two runs, two-sided"
 
@@ -52,18 +50,18 @@ NOT_KNOWN = (math.nan, math.nan)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inflation:
-    """By how much the variance of the mean is too small where instances are averaged away."""
+    """Factor by which averaging over instances underestimates the variance of the mean."""
 
     factor: float
     interval: Interval
 
 
 def mixed_model(pair: SystemPair, factors: Sequence[str] = ()) -> MixedModel:
-    """The sound model: on differences to a single run, or with instances nested in systems.
+    """Return the sound model: of differences to a single run, or with instances within systems.
 
     d[m, n] = delta + a[m] + u[n] + e[m, n], or y = system + topic + system topic + instance + e.
-    Instance factors stand in place of the instance, each nested in those before it; a term for the
-    instance stays where several instances share all factors.
+    Instance factors replace the instance, each nested in the previous ones; a term for the instance
+    remains if several instances share all factors.
     """
     if pair.design == "crossed":
         d = pair.differences()
@@ -77,10 +75,10 @@ def mixed_model(pair: SystemPair, factors: Sequence[str] = ()) -> MixedModel:
 
 
 def mixed_difference(pair: SystemPair, model: MixedModel, factors: Sequence[str]) -> Difference:
-    """The sound test: closed form where the layout is balanced, REML elsewhere; of `COMPONENTS`.
+    """Return the sound test: in closed form for balanced layouts, otherwise by REML.
 
-    Kenward and Roger's adjustment where a system that varies has few instances, or few groups by
-    the first instance factor; Satterthwaite's degrees of freedom elsewhere.
+    Kenward and Roger's adjustment is used if a system that varies has few instances, or few groups
+    by the first instance factor; otherwise Satterthwaite's degrees of freedom.
     """
     df_method = default_df_method(fewest_draws(pair, factors))
     if pair.balanced and not factors:
@@ -101,18 +99,17 @@ def mixed_difference(pair: SystemPair, model: MixedModel, factors: Sequence[str]
 
 
 def fewest_draws(pair: SystemPair, factors: Sequence[str]) -> int:
-    """Independent draws of the system that varies with the fewest: instances, or their groups."""
+    """Return the fewest independent draws of a varying system: instances, or groups of them."""
     varied = [system for system in (pair.a, pair.b) if len(system.runs) > 1]
-    if factors:
-        return min((groups_of_instances(system, factors) for system in varied), default=1)
-    return min((len(system.runs) for system in varied), default=1)
+    draws = (set(system.factors[factors[0]]) if factors else system.runs for system in varied)
+    return min(map(len, draws), default=1)
 
 
 def paper_test(pair: SystemPair, model: MixedModel) -> tuple[MixedFit, float]:
-    """Eq. (9) as printed and its p-value, on the number of observations less one.
+    """Return eq. (9) as printed and its p-value, with one df less than observations.
 
-    Crossed: the single run is replicated for every instance, which both then share. Nested:
-    instances within systems. `model` is the sound one, which is the same in that case.
+    If crossed, the single run is replicated for every instance; if nested, instances are within
+    systems, and the model is the sound `model`.
     """
     if pair.design == "crossed":
         y, first, instance, topic = _rows(pair, replicate=True)
@@ -134,7 +131,7 @@ def bootstrap_pvalues(
     seed: int,
     jobs: int | None,
 ) -> dict[str, tuple[float, float]]:
-    """p-value and its Monte Carlo error of Algorithm 2 and of the two-way bootstrap."""
+    """Return p-value and Monte Carlo error of Algorithm 2 and of the two-way bootstrap."""
     answers = {"bootstrap": NOT_KNOWN}
     if pair.design == "crossed":
         one = algorithm_two(
@@ -148,18 +145,19 @@ def bootstrap_pvalues(
 
 
 def variance_intervals(pair: SystemPair, model: MixedModel, *, level: float) -> dict[str, Interval]:
-    """Profile likelihood intervals of the model's variances; none with one instance."""
+    """Return profile likelihood intervals of the model's variances; {} with one instance."""
     if max(len(pair.a.runs), len(pair.b.runs)) == 1:
         return {}
     return component_intervals(model, confidence=level)
 
 
 def inflation_of(pair: SystemPair, difference: Difference, interval: Interval) -> Inflation:
-    """1 + N s_a² / (M s_u² + s_e²), at the estimate and at both ends of the interval of s_a².
+    """Return 1 + N s_a² / (M s_u² + s_e²), at the estimate and at both limits of s_a².
 
-    The variance of the mean difference over what a test of instance-averaged topic scores takes
-    it for. Without spread it is 1. With unequal numbers of instances M is their harmonic mean;
-    with instance factors N s_a² / M is what the standard error holds beyond topics and residual.
+    This is the variance of the mean difference over that assumed by a test of topic scores that are
+    averaged over instances; 1 without variance. With unequal numbers of instances M is their
+    harmonic mean; with instance factors N s_a² / M is the remainder of the standard error beyond
+    topics and residual.
     """
     varied = [len(system.runs) for system in (pair.a, pair.b) if len(system.runs) > 1]
     n, m = len(pair.topics), harmonic_mean(varied)
@@ -177,19 +175,14 @@ def inflation_of(pair: SystemPair, difference: Difference, interval: Interval) -
     )
 
 
-def groups_of_instances(system: System, factors: Sequence[str]) -> int:
-    """How many groups a system's instances form by the first factor, the largest."""
-    return len(set(system.factors[factors[0]]))
-
-
 def topic_differences(pair: SystemPair) -> np.ndarray:
-    """a - b by topic, each system's instances averaged."""
+    """Return a - b by topic, averaged over the instances of each system."""
     difference: np.ndarray = mean_of_present(pair.a.scores.T) - mean_of_present(pair.b.scores.T)
     return difference
 
 
 def balanced_test(pair: SystemPair, df_method: DfMethod | None = None) -> DifferenceTest:
-    """The rules of the balanced layout, which need no fit."""
+    """Return the test of a balanced layout in closed form."""
     df_method = df_method or default_df_method(fewest_draws(pair, ()))
     if pair.design == "crossed":
         return two_way_difference(pair.differences(), df_method=df_method)
@@ -197,7 +190,7 @@ def balanced_test(pair: SystemPair, df_method: DfMethod | None = None) -> Differ
 
 
 def harmonic_mean(sizes: Sequence[int]) -> float:
-    """Of numbers of instances: what unequal ones are worth.
+    """Return the harmonic mean of unequal numbers of instances.
 
     >>> harmonic_mean([2, 6])
     3.0
@@ -206,7 +199,7 @@ def harmonic_mean(sizes: Sequence[int]) -> float:
 
 
 def _closed(pair: SystemPair, model: MixedModel, df_method: DfMethod) -> Difference:
-    """The rules of the balanced layout; only the topics' own variance needs the model."""
+    """Return the test in closed form; only the variance of topics requires the model."""
     variances = dict.fromkeys(COMPONENTS, math.nan)
     test = balanced_test(pair, df_method)
     if pair.design == "nested":
@@ -220,9 +213,9 @@ def _closed(pair: SystemPair, model: MixedModel, df_method: DfMethod) -> Differe
 def _rows(
     pair: SystemPair, *, replicate: bool = False
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Scores of both systems in rows, whether they are a's, their instance and topic.
+    """Return scores of both systems in rows, whether they are a's, their instances and topics.
 
-    With `replicate` a single run gets a row wherever the other system has a score.
+    With `replicate` a single run gets a row for every score of the other system.
     """
     a, b = pair.a.scores, pair.b.scores
     if replicate:
@@ -237,7 +230,7 @@ def _rows(
 def _instance_terms(
     systems: Sequence[System], factors: Sequence[str], instance: np.ndarray
 ) -> dict[str, np.ndarray]:
-    """Labels a row of each instance factor within those before it, or of the instance alone."""
+    """Return labels of rows by each instance factor within the previous ones, or by instance."""
     terms: dict[str, np.ndarray] = {}
     labels = _nested_labels(systems, factors)
     for depth, factor in enumerate(factors):
@@ -248,7 +241,7 @@ def _instance_terms(
 
 
 def _nested_labels(systems: Sequence[System], factors: Sequence[str]) -> list[np.ndarray]:
-    """For each factor, the group of every instance: those alike in it and all before it."""
+    """Return for each factor the group of every instance: equal in it and all previous factors."""
     groups = []
     for depth in range(1, len(factors) + 1):
         keys = [
@@ -262,7 +255,7 @@ def _nested_labels(systems: Sequence[System], factors: Sequence[str]) -> list[np
 
 
 def _drawn_together(system: System, factors: Sequence[str]) -> np.ndarray:
-    """What a bootstrap draws: instances, or means over the largest groups that they nest in."""
+    """Return the units of a bootstrap: instances, or means over groups by the first factor."""
     if not factors or len(system.runs) == 1:
         return system.scores
     groups = _nested_labels([system], factors[:1])[0]
@@ -274,27 +267,27 @@ METHOD = "mixed model with random topics and instances"
 
 
 def has_instances(scores: Scores) -> bool:
-    """Whether run information names a system of which there are several runs."""
+    """Return whether run information names a system with several runs."""
     systems = [system for system in scores.run_info.get("system", ()) if system]
     return len(set(systems)) < len(systems)
 
 
 def averaged(matrix: np.ndarray, groups: Groups) -> np.ndarray:
-    """Scores [system, topic]: means over the instances that have the topic."""
+    """Return scores [system, topic]: means over the instances that have the topic."""
     return np.stack([mean_of_present(matrix[places].T) for places in groups.values()])
 
 
 def instance_sds(matrix: np.ndarray, groups: Groups) -> np.ndarray:
-    """Standard deviation of the instances' means over topics, one per system; NaN of one run."""
+    """Return the standard deviation of the instances' means by system; NaN for one run."""
     means = [mean_of_present(matrix[places]) for places in groups.values()]
     return np.array([np.std(each, ddof=1) if len(each) > 1 else np.nan for each in means])
 
 
 def scores_by_system(scores: Scores) -> Scores:
-    """Scores of systems: by topic the means over their instances.
+    """Return scores of systems, by topic the means over their instances.
 
-    `meta` says how many instances each system has (`n_instances`), and how far the means of
-    these lie apart (`instance_sd`, by measure).
+    `meta` holds the number of instances of each system (`n_instances`), and the standard deviation
+    of their means (`instance_sd`, by measure).
     """
     groups = systems_of(scores)
     names = tuple(groups)
@@ -303,7 +296,7 @@ def scores_by_system(scores: Scores) -> Scores:
         measure: dict(zip(names, instance_sds(scores.matrix(measure), groups), strict=True))
         for measure in scores.measures
     }
-    # How far ties could move the mean of a run says little about that of several.
+    # Bounds of ties are for means of single runs.
     meta = {key: value for key, value in scores.meta.items() if key != "tie_bounds"}
     sizes = {name: len(places) for name, places in groups.items()}
     return Scores(
@@ -318,7 +311,7 @@ def scores_by_system(scores: Scores) -> Scores:
 
 
 def system_tests(scores: Scores, measure: str, groups: Groups, pairs: np.ndarray) -> PairTests:
-    """The mixed model's test of each pair of systems."""
+    """Return the mixed model's test of each pair of systems."""
     names, matrix = list(groups), averaged(scores.matrix(measure), groups)
     rows = []
     for first, second in pairs.tolist():
@@ -327,20 +320,16 @@ def system_tests(scores: Scores, measure: str, groups: Groups, pairs: np.ndarray
             rows.append((n, *[np.nan] * 5, TOO_FEW))
             continue
         a, b = ((names[place], groups[names[place]]) for place in (first, second))
-        rows.append((n, *_tested(pair_of(scores, measure, a=a, b=b))))
+        test = system_difference(pair_of(scores, measure, a=a, b=b))
+        figures = (test.estimate, test.standard_error, test.df, test.statistic, test.pvalue)
+        rows.append((n, *figures, test.flag))
     return model_tests(rows, METHOD)
 
 
-def _tested(pair: SystemPair) -> tuple[float, float, float, float, float, str]:
-    """Difference, standard error, degrees of freedom, t, p and flag of one pair."""
-    test = system_difference(pair)
-    return test.estimate, test.standard_error, test.df, test.statistic, test.pvalue, test.flag
-
-
 def system_difference(pair: SystemPair) -> Difference:
-    """The sound test of one pair: closed form where the layout is balanced, REML elsewhere.
+    """Return the sound test of a pair: in closed form for balanced layouts, otherwise by REML.
 
-    Where only the numbers of runs differ and topics are many, mean squares give the same.
+    If only the numbers of runs differ and there are many topics, mean squares give the same result.
     """
     if pair.balanced:
         test: Difference = balanced_test(pair)
@@ -348,28 +337,23 @@ def system_difference(pair: SystemPair) -> Difference:
         test = nested_difference(pair.a.scores, pair.b.scores)
     else:
         test = mixed_difference(pair, mixed_model(pair), ())
-    # Two single runs are compared by the paired t test: nothing to flag in a table of runs.
+    # Two single runs are compared by the paired t test, which needs no flag.
     return replace(test, flag="") if test.flag == ONE_INSTANCE else test
 
 
 def system_mean_intervals(matrix: np.ndarray, groups: Groups, level: float) -> np.ndarray:
-    """Intervals [system, 2] of the means over topics and instances, for one system at a time."""
-    return np.array([_mean_interval(matrix[places], level) for places in groups.values()])
-
-
-def _mean_interval(scores: np.ndarray, level: float) -> tuple[float, float]:
-    """Of one system [instance, topic]: both random, as in its comparisons."""
-    if len(scores) == 1:
-        low, high = mean_intervals(scores, level)[0].tolist()
-        return low, high
-    mean = crossed_mean(scores.T)
-    if mean is None:
-        return np.nan, np.nan
-    return t_limits(mean.estimate, mean.standard_error, mean.df, level)
+    """Return intervals [system, 2] of means over random topics and instances, each for one."""
+    intervals = np.full((len(groups), 2), np.nan)
+    for interval, places in zip(intervals, groups.values(), strict=True):
+        if len(places) == 1:
+            interval[:] = mean_intervals(matrix[places], level)[0]
+        elif mean := crossed_mean(matrix[places].T):
+            interval[:] = t_limits(mean.estimate, mean.standard_error, mean.df, level)
+    return intervals
 
 
 def crossed_mean(scores: np.ndarray) -> Difference | None:
-    """The mean of scores [topic, instance], both random; None of fewer than two of either."""
+    """Test the mean of scores [topic, instance], both random; None for fewer than two of either."""
     there = ~np.isnan(scores)
     scores = scores[there.any(axis=1)][:, there.any(axis=0)]
     if min(scores.shape) < 2:

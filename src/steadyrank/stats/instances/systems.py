@@ -1,8 +1,8 @@
-"""Which runs are instances of which system, and what two systems have in common.
+"""Which runs are instances of which system, and the shared topics of two systems.
 
-A system is what `run_info` calls one; its runs are its instances. A sweep groups the runs by a
-setting instead, such as a sampling rate. Instances may lack topics, and may come from nested
-draws (a sample, a partition of it, …) that run information names.
+`run_info` names the system of each run; the runs of a system are its instances. A sweep groups the
+runs by a setting instead, such as a sampling rate. Instances may lack topics, and may come from
+nested draws (a sample, a partition of it, …) that run information names.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from steadyrank.errors import InputError, arg, check_choice, unknown_column, war
 from steadyrank.words import counted
 
 Groups = dict[str, list[int]]
-"""Name of a system, or of a setting, to the places of its runs."""
+"""Name of a system, or of a setting, to the positions of its runs."""
 
 NOT_FACTORS = ("system", "team")
-"""Columns of run information that say nothing about how an instance came about."""
+"""Columns of run information that are not factors of instances."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -35,7 +35,7 @@ class System:
     scores: np.ndarray
     """[instance, topic], NaN where missing."""
     factors: Mapping[str, tuple[str, ...]]
-    """Of each instance, from run information: what nests it in larger draws."""
+    """Column of run information to its value for each instance."""
 
     @property
     def mean(self) -> float:
@@ -56,11 +56,11 @@ class SystemPair:
     b: System
     topics: tuple[str, ...]
     n_dropped: int
-    """Topics that one of the systems lacks in every instance."""
+    """Number of topics that one of the systems lacks in every instance."""
 
     @property
     def design(self) -> Literal["crossed", "nested"]:
-        """Whether instances of one system meet a single run, or each system has its own."""
+        """ "crossed" if one system has a single run, otherwise "nested"."""
         return "nested" if min(len(self.a.runs), len(self.b.runs)) > 1 else "crossed"
 
     @property
@@ -69,23 +69,23 @@ class SystemPair:
         return self.b if len(self.b.runs) > 1 else self.a
 
     def differences(self) -> np.ndarray:
-        """a - b, [instance, topic]; only where one of them is a single run."""
+        """Return a - b, [instance, topic]; only if one of them is a single run."""
         return np.asarray(self.a.scores - self.b.scores)
 
     @property
     def n_missing(self) -> int:
-        """Cells without a score."""
+        """Number of cells without a score."""
         return int(np.isnan(self.a.scores).sum() + np.isnan(self.b.scores).sum())
 
     @property
     def balanced(self) -> bool:
-        """Whether every instance has every topic and, if nested, both have as many instances."""
+        """Whether no score is missing and, if nested, both have the same number of instances."""
         equal = self.design == "crossed" or len(self.a.runs) == len(self.b.runs)
         return equal and self.n_missing == 0
 
 
 def systems_of(scores: Scores) -> Groups:
-    """The systems and their runs, these by name; a run without a system is its own."""
+    """Return the systems and their runs, sorted by name; a run without a system is a system."""
     if "system" not in scores.run_info:
         raise InputError(
             "it is not known which runs are instances of which system: give run information with "
@@ -99,12 +99,12 @@ def systems_of(scores: Scores) -> Groups:
 
 
 def _by_name(scores: Scores, places: Iterable[int]) -> list[int]:
-    """Runs by name: random numbers meet instances by their place."""
+    """Return runs sorted by name, because random numbers are assigned by position."""
     return sorted(places, key=lambda place: natural_key(scores.runs[place]))
 
 
 def settings_of(scores: Scores, factor: str, *, among: Iterable[int]) -> Groups:
-    """The runs `among` these by their value of a column, smallest first; those without left out."""
+    """Return the runs `among` these by their value of a column, smallest first; drop others."""
     column = _column(scores, factor)
     by_value: Groups = {}
     for place in among:
@@ -115,7 +115,7 @@ def settings_of(scores: Scores, factor: str, *, among: Iterable[int]) -> Groups:
 
 
 def check_one_system(scores: Scores, setting: str, places: Iterable[int]) -> None:
-    """Refuse a setting whose runs are not instances of one and the same system."""
+    """Raise an error if the runs of a setting are not instances of one system."""
     systems = dict.fromkeys(scores.run_info["system"][place] for place in places)
     if len(systems) > 1:
         raise InputError(
@@ -124,7 +124,7 @@ def check_one_system(scores: Scores, setting: str, places: Iterable[int]) -> Non
 
 
 def setting_number(factor: str, value: str) -> float:
-    """A setting as the number that orders it; a percent sign may follow.
+    """Return a setting as a number; it may end with a percent sign.
 
     >>> setting_number("rate", "0.5%")
     0.5
@@ -142,7 +142,7 @@ def setting_number(factor: str, value: str) -> float:
 
 
 def group_named(name: str, groups: Groups) -> list[int]:
-    """The runs of a system; an error that suggests if there is none of that name."""
+    """Return the runs of a system; raise an error that suggests names if there is none."""
     check_choice("system", name, groups)
     return groups[name]
 
@@ -155,7 +155,7 @@ def pair_of(
     b: tuple[str, Sequence[int]],
     factors: Sequence[str] = (),
 ) -> SystemPair:
-    """Two named groups of runs on the topics that both have."""
+    """Return two named groups of runs on the topics that both have."""
     matrix = scores.matrix(measure)
     present = [~np.isnan(matrix[list(places)]) for _, places in (a, b)]
     shared = present[0].any(axis=0) & present[1].any(axis=0)
@@ -192,7 +192,7 @@ def warn_about_structure(
     ignored: Iterable[str] = (),
     remedy: str = f"name them, largest first ({arg('instance_factors=')})",
 ) -> None:
-    """Warn of columns that split a system's instances into fewer groups than there are."""
+    """Warn of columns that divide a system's instances into fewer groups than instances."""
     skipped = {*NOT_FACTORS, *ignored}
     for name, places in groups.items():
         split = {
@@ -205,7 +205,7 @@ def warn_about_structure(
             columns = ", ".join(f"{column} ({split[column]} values)" for column in shared)
             warn(
                 f"the {len(places)} instances of {name} share values of {columns}: if these are "
-                f"draws that nest, the effective number of instances is far smaller; {remedy}",
+                f"nested draws, the effective number of instances is far smaller; {remedy}",
                 stacklevel=5,
             )
             return

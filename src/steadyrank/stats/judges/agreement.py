@@ -1,12 +1,12 @@
-"""How far a judge agrees with people: document by document, in scores of runs, and in worth.
+"""How well does a judge agree with people? In grades of documents, scores of runs, and value.
 
-Kappas of the grades (Cohen's, Gwet's AC1) with intervals over topics: documents of one topic are no
-independent sample, topics are, so intervals come from leaving out one topic at a time (the
-jackknife). The bias of scores, by run, and for runs of the judge's own kin: a judge that is off by
-the same for all runs moves no rank, and what counts is how the bias spreads over runs. And what a
-judge is worth in topics that people judge: what decides it is not how alike the rankings are but
-how well the judge's differences follow people's, topic by topic. With their correlation rho and N
-further topics, n topics of people weigh as much as n / (1 - rho² N / (n + N)).
+Kappas of the grades (Cohen's, Gwet's AC1) have intervals over topics, by the jackknife: topics are
+an independent sample, documents of one topic are not. The bias of scores is given by run, and for
+runs related to the judge: a bias that is the same for all runs changes no rank, so that its
+variance over runs matters. The value of a judge is the number of topics that people need not judge.
+It depends not on the similarity of rankings but on how well the judge's differences of runs
+correlate with people's, topic by topic. With their correlation rho and N further topics, n topics
+of people have the precision of n / (1 - rho² N / (n + N)).
 """
 
 from __future__ import annotations
@@ -19,25 +19,23 @@ from typing import Any, Literal
 
 import numpy as np
 import scipy
-from scipy.special import stdtr
 
 from steadyrank.errors import InputError, check_choice
-from steadyrank.stats.interval import Interval, t_half_width, t_intervals
+from steadyrank.stats.interval import Interval, t_half_width, t_intervals, t_limits, t_test
 from steadyrank.stats.pairs.result import CONSTANT, tiny_of
-from steadyrank.stats.planning.design import t_power
-from steadyrank.stats.planning.sizes import fewest
+from steadyrank.stats.planning.design import fewest, t_power
 
 Weights = Literal["none", "linear", "quadratic"]
 _POWER = {"none": 0, "linear": 1, "quadratic": 2}
 
 
 def cohen_kappa(first: Any, second: Any, *, weights: Weights = "none") -> float:
-    r"""Cohen's kappa of two judges' grades of the same documents, in the same order.
+    r"""Return Cohen's kappa of two judges' grades of the same documents, in the same order.
 
     \(\kappa = 1 - \sum_{ij} w_{ij} o_{ij} / \sum_{ij} w_{ij} e_{ij}\), with the observed counts
-    \(o\) and those expected of independent judges \(e\). 1 is perfect, 0 is chance. It says nothing
-    of whether either judge is right, and it is low where one grade is rare even though the judges
-    seldom differ. NaN where both gave one and the same grade throughout.
+    \(o\) and the counts \(e\) expected for independent judges. It does not show whether either
+    judge is right, and it is low if one grade is rare, even if the judges seldom differ. NaN if
+    both judges always gave the same single grade.
 
     Parameters
     ----------
@@ -50,13 +48,7 @@ def cohen_kappa(first: Any, second: Any, *, weights: Weights = "none") -> float:
     Returns
     -------
     float
-        1 for perfect agreement, 0 for that expected by chance.
-
-    Notes
-    -----
-    kappa = (p_o - p_e) / (1 - p_e), where p_o is the observed share of agreement and p_e that of
-    two judges who grade independently of each other, each with their own distribution of grades;
-    with weights, disagreements count by the distance between the two grades.
+        1 for perfect agreement, 0 for the agreement expected by chance.
 
     References
     ----------
@@ -80,7 +72,7 @@ def cohen_kappa(first: Any, second: Any, *, weights: Weights = "none") -> float:
 def confusion_counts(
     first: np.ndarray, second: np.ndarray, levels: np.ndarray | None = None
 ) -> np.ndarray:
-    """How often each grade of the first judge (rows) met each of the second, over the levels.
+    """Return counts of each pair of grades by the first judge (rows) and the second.
 
     >>> confusion_counts(np.array([0, 0, 2]), np.array([0, 2, 2])).tolist()
     [[1.0, 1.0], [0.0, 1.0]]
@@ -93,7 +85,7 @@ def confusion_counts(
 
 
 def kappa_of_counts(counts: np.ndarray, weights: Weights = "none") -> np.ndarray:
-    """Cohen's kappa of counts [..., grade, grade]; NaN where both gave one grade throughout."""
+    """Return Cohen's kappa of counts [..., grade, grade]; NaN if only one grade occurs."""
     n = counts.sum(axis=(-2, -1))
     with np.errstate(invalid="ignore", divide="ignore"):
         expected = counts.sum(axis=-1)[..., :, None] * counts.sum(axis=-2)[..., None, :]
@@ -107,10 +99,10 @@ def kappa_of_counts(counts: np.ndarray, weights: Weights = "none") -> np.ndarray
 
 
 def ac1_of_counts(counts: np.ndarray) -> np.ndarray:
-    r"""Gwet's AC1 of counts [..., grade, grade]: agreement that does not collapse on rare grades.
+    r"""Return Gwet's AC1 of counts [..., grade, grade], which is robust to rare grades.
 
     \((p_a - p_e) / (1 - p_e)\) with the share \(p_a\) of equal grades and
-    \(p_e = \sum_k \pi_k (1 - \pi_k) / (q - 1)\), \(\pi_k\) the mean share of grade k of both
+    \(p_e = \sum_k \pi_k (1 - \pi_k) / (q - 1)\), \(\pi_k\) the mean share of grade k for both
     judges, q grades (Gwet 2008, doi:10.1348/000711006X126600). NaN for fewer than two grades.
 
     >>> ac1_of_counts(np.array([[118.0, 5.0], [2.0, 0.0]])).round(4).item()
@@ -125,7 +117,7 @@ def ac1_of_counts(counts: np.ndarray) -> np.ndarray:
 
 
 Coefficient = Callable[[np.ndarray], np.ndarray]
-"""From counts [..., grade, grade] to a number for each."""
+"""Function of counts [..., grade, grade]."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,10 +138,10 @@ COEFFICIENTS: dict[str, Coefficient] = {
 def agreement_over_topics(
     counts: np.ndarray, coefficient: Coefficient, *, confidence: float = 0.95
 ) -> AgreementInterval:
-    """A coefficient of the grades of all topics together, from counts [topic, grade, grade].
+    """Return a coefficient of all topics together, from counts [topic, grade, grade].
 
-    Jackknife over topics with Student's law, cut at ±1. NaN limits below two topics, or where a
-    topic is all that makes the coefficient defined.
+    The interval is a jackknife over topics with Student's law, within ±1. Its limits are NaN for
+    fewer than two topics, or if the coefficient is undefined without some topic.
 
     >>> counts = np.array([[[8, 1], [0, 2]], [[7, 0], [1, 3]], [[9, 1], [1, 1]]], float)
     >>> found = agreement_over_topics(counts, kappa_of_counts)
@@ -167,26 +159,26 @@ def agreement_over_topics(
 
 
 def _jackknife_error(left: np.ndarray) -> float:
-    """From estimates without each topic."""
+    """Return the standard error, given the estimates without each topic."""
     return math.sqrt((len(left) - 1.0) / len(left) * float(((left - left.mean()) ** 2).sum()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Bias:
-    """Judge's score less people's, mean over the topics of both."""
+    """Mean of the judge's score minus people's, over the topics of both."""
 
     by_run: np.ndarray
     interval: np.ndarray
-    """[run, 2]: Student's, one run at a time."""
+    """[run, 2]: Student's intervals, each valid for one run."""
     mean: float
     spread: float
     """Standard deviation over runs."""
     spread_by_chance: float
-    """What topics alone would make of it, were the bias the same for all runs."""
+    """Expected standard deviation if the bias were the same for all runs."""
 
 
 def bias_of_runs(human: np.ndarray, judge: np.ndarray, *, confidence: float = 0.95) -> Bias:
-    """The bias of each run's mean, from scores [run, topic] of the same topics.
+    """Return the bias of each run's mean, from scores [run, topic] on the same topics.
 
     >>> found = bias_of_runs(np.array([[0.1, 0.3], [0.2, 0.2]]), np.array([[0.2, 0.4], [0.5, 0.3]]))
     >>> found.by_run.round(3).tolist(), round(found.spread, 4)
@@ -195,7 +187,7 @@ def bias_of_runs(human: np.ndarray, judge: np.ndarray, *, confidence: float = 0.
     off = judge - human
     n_runs, n = off.shape
     by_run = off.mean(axis=1)
-    # Centred over runs: what topics do to all runs alike does not spread them.
+    # Centred over runs: effects of topics that all runs share do not contribute.
     apart = off - off.mean(axis=0)
     chance = apart.var(axis=1, ddof=1).sum() / (n_runs - 1.0) / n if n_runs > 1 else np.nan
     return Bias(
@@ -209,13 +201,13 @@ def bias_of_runs(human: np.ndarray, judge: np.ndarray, *, confidence: float = 0.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KinTest:
-    """Whether a judge favours some runs: its bias for them less that for others."""
+    """Whether a judge favours some runs: its bias for them minus that for others."""
 
     difference: float
     interval: Interval
     pvalue: float
     welch_over_runs: float
-    """The p-value of a test that takes runs for a sample: too small, since runs share topics."""
+    """p-value of a test that treats runs as a sample: too small, since runs share topics."""
 
 
 def favours_kin(
@@ -226,9 +218,9 @@ def favours_kin(
     *,
     confidence: float = 0.95,
 ) -> KinTest:
-    """A t test over topics of the judge's bias for the kin less that for the others.
+    """Test by t over topics the judge's bias for the related runs minus that for the others.
 
-    `kin` and `others` are rows of the scores [run, topic]. D_t = mean over kin of (F - Y) less the
+    `kin` and `others` are rows of the scores [run, topic]. D_t = mean over kin of (F - Y) minus the
     mean over others, topic by topic.
 
     >>> rng = np.random.default_rng(1)
@@ -239,22 +231,19 @@ def favours_kin(
     """
     off = judge - human
     apart = off[kin].mean(axis=0) - off[others].mean(axis=0)
-    n, difference = len(apart), float(apart.mean())
+    n, difference, tiny = len(apart), float(apart.mean()), tiny_of(apart)
     error = float(apart.std(ddof=1)) / np.sqrt(n)
-    if error <= tiny_of(apart):
-        pvalue, error = float(abs(difference) <= tiny_of(apart)), 0.0
-    else:
-        pvalue = float(2.0 * stdtr(n - 1.0, -abs(difference) / error))
+    error = 0.0 if error <= tiny else error
     return KinTest(
         difference=difference,
-        interval=Interval(*t_intervals(difference, error, n - 1.0, confidence).tolist()),
-        pvalue=pvalue,
+        interval=t_limits(difference, error, n - 1.0, confidence),
+        pvalue=float(t_test(np.float64(difference), error, n - 1.0, tiny)[1]),
         welch_over_runs=welch_pvalue(off[kin].mean(axis=1), off[others].mean(axis=1)),
     )
 
 
 def welch_pvalue(first: np.ndarray, second: np.ndarray) -> float:
-    """Welch's two-sided test of two independent samples; NaN below two in either.
+    """Return the p-value of Welch's two-sided test of two samples; NaN for fewer than two in one.
 
     >>> round(welch_pvalue(np.array([1.0, 2.0, 3.0]), np.array([2.0, 4.0, 6.0, 8.0])), 4)
     0.0999
@@ -268,34 +257,34 @@ def welch_pvalue(first: np.ndarray, second: np.ndarray) -> float:
 
 
 FEWEST = 5
-"""Topics of people below which nothing is corrected, nor planned."""
+"""Fewest topics of people for a correction, or in a plan."""
 
 MOST = 1_000_000
-"""Topics beyond which nobody plans."""
+"""Largest number of topics in a plan."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Worth:
-    """How well the judge's differences of two runs follow people's, over all pairs of runs."""
+    """Correlation of the judge's differences of two runs with people's, over all pairs of runs."""
 
     sd: float
-    """Of people's differences over topics: root of the mean variance over pairs of runs."""
+    """Root of the mean variance over topics of people's differences of pairs of runs."""
     correlation: float
     interval: Interval
-    """Of the correlation, over topics."""
+    """Interval of the correlation, over topics."""
 
     def factor(self, n: int, n_more: int) -> float:
-        """How many times as many topics people alone would have to judge."""
+        """Return the factor by which people alone would have to judge more topics."""
         return topics_factor(self.correlation, n, n_more)
 
     def factor_interval(self, n: int, n_more: int) -> Interval:
-        """Of the factor: a judge that runs against people is worth nothing, hence 1."""
+        """Return the interval of the factor, which is 1 for a negative correlation."""
         low, high = (topics_factor(max(end, 0.0), n, n_more) for end in self.interval)
         return Interval(low, high)
 
 
 def topics_factor(correlation: float, n: int, n_more: float) -> float:
-    """1 / (1 - rho² N / (n + N)); 1 for a correlation below 0, which lambda does not follow.
+    """Return 1 / (1 - rho² N / (n + N)); 1 for a negative correlation, for which lambda is 0.
 
     >>> round(topics_factor(0.8, 15, 45), 3), topics_factor(0.8, 15, 0)
     (1.923, 1.0)
@@ -306,9 +295,9 @@ def topics_factor(correlation: float, n: int, n_more: float) -> float:
 
 
 def topics_like(width_ratio: float, n: int, population: float = math.inf) -> float:
-    """How many times as many topics of people have intervals that are narrower by this ratio.
+    """Return the factor of topics of people for intervals that are narrower by this ratio.
 
-    Of a finite population, out of which topics are drawn, fewer are needed.
+    With a finite `population`, from which topics are sampled, fewer are needed.
 
     >>> topics_like(0.5, 20), topics_like(0.5, 20, 40), topics_like(0.0, 20, 40)
     (4.0, 1.6, 2.0)
@@ -318,10 +307,10 @@ def topics_like(width_ratio: float, n: int, population: float = math.inf) -> flo
 
 
 def worth_of(human: np.ndarray, judge: np.ndarray, *, confidence: float = 0.95) -> Worth:
-    """From scores [run, topic] of the same topics; pooled over all pairs of runs.
+    """Return the correlation of scores [run, topic] on the same topics, pooled over pairs of runs.
 
-    The interval is a jackknife over topics on Fisher's scale. NaN where people or judge do not
-    tell any two runs apart.
+    The interval is a jackknife over topics on Fisher's scale. NaN if all runs have equal scores by
+    people or by the judge.
     """
     apart = [scores - scores.mean(axis=0) for scores in (human, judge)]
     n_runs, n = human.shape
@@ -339,7 +328,7 @@ def worth_of(human: np.ndarray, judge: np.ndarray, *, confidence: float = 0.95) 
 def _correlation(apart: list[np.ndarray], topics: np.ndarray) -> float:
     human, judge = (rows[:, topics] - rows[:, topics].mean(axis=1)[:, None] for rows in apart)
     sizes = [float(np.sqrt((rows**2).sum())) for rows in (human, judge)]
-    # Runs that are alike differ by rounding.
+    # Equal runs differ only by rounding.
     if min(sizes) <= CONSTANT * human.size:
         return math.nan
     return float((human * judge).sum()) / (sizes[0] * sizes[1])
@@ -357,19 +346,19 @@ def _fisher_interval(value: float, left: np.ndarray, confidence: float) -> Inter
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedTopicsNeeded:
-    """Topics that people have to judge for one comparison; None beyond all planning."""
+    """Number of topics that people must judge for one comparison; None if more than `MOST`."""
 
     alone: int | None
     with_judge: int | None
-    """With the topics that the judge has judged, out of which people's are drawn."""
+    """With the topics that the judge has judged, from which people's are sampled."""
     with_endless: int | None
-    """Had the judge judged any number of topics."""
+    """If the judge judged any number of topics."""
 
 
 def topics_for_width(
     worth: Worth, width: float, *, n_judged: int, confidence: float = 0.95
 ) -> JudgedTopicsNeeded:
-    """Topics from which on the interval of a difference is at most so wide.
+    """Return the fewest topics for which the interval of a difference has at most this width.
 
     >>> worth = Worth(sd=0.2, correlation=0.8, interval=Interval(0.7, 0.9))
     >>> needed = topics_for_width(worth, 0.1, n_judged=200)
@@ -386,7 +375,7 @@ def topics_for_width(
 def topics_for_power(
     worth: Worth, difference: float, *, n_judged: int, alpha: float = 0.05, power: float = 0.8
 ) -> JudgedTopicsNeeded:
-    """Topics from which on a t test finds so large a difference with this power.
+    """Return the fewest topics for which a t test finds this difference with this power.
 
     >>> worth = Worth(sd=0.2, correlation=0.8, interval=Interval(0.7, 0.9))
     >>> needed = topics_for_power(worth, 0.05, n_judged=200)
@@ -408,7 +397,7 @@ def _needed(
         return is_enough(n, worth.sd / math.sqrt(n), 0)
 
     def corrected(n: int, n_more: float) -> bool:
-        # A judge that costs more than it tells is not followed.
+        # A judge is ignored if the correction costs more than it gains.
         error = worth.sd / math.sqrt((n - 2.0) * n / (n - 1.0))
         error /= math.sqrt(topics_factor(worth.correlation, n, n_more))
         return alone(n) or (n_more > 0 and is_enough(n, error, 1))

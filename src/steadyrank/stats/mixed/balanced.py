@@ -1,9 +1,9 @@
-"""The likelihood of a linear mixed model on a balanced layout: a few mean squares say it all.
+"""The likelihood of a linear mixed model on a balanced layout, a function of a few mean squares.
 
-For anyone who has every instance on every topic. Where all groupings are even and orthogonal, the
-covariance of the rows has one eigenvalue for each stratum of the layout, a known sum of variances
-(Nelder 1965, doi:10.1098/rspa.1965.0012), and its mean square estimates it. REML then has a closed
-form, and an evaluation costs as much as there are strata.
+If all groupings are even and orthogonal, as with every instance on every topic, the covariance of
+the rows has one eigenvalue for each stratum of the layout, a known sum of variances (Nelder 1965,
+doi:10.1098/rspa.1965.0012), which the stratum's mean square estimates. REML then has a closed form,
+and the cost of an evaluation is proportional to the number of strata.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from steadyrank.stats.mixed.general import ModelRows, parents
 from steadyrank.stats.mixed.search import Optimum, Point, Slopes, maximise
 
 LARGEST_TABLE = 64
-"""Cells for each row in a table of two terms; crossed terms of a balanced layout need fewer."""
+"""Largest number of cells per row in a table of two terms; balanced layouts need fewer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LayoutStrata:
-    """Sums of squares of the layout's strata, and the variances in their expectations.
+    """Sums of squares of the layout's strata, and the coefficients of variances in expectations.
 
     The eigenvalue of a stratum is `loads` times the variances, residual last. Fixed effects have
-    strata of their own; the covariance of the estimates is the sum of their eigenvalues times
+    separate strata; the covariance of the estimates is the sum of their eigenvalues times
     `fixed_shapes`.
     """
 
@@ -43,16 +43,16 @@ class LayoutStrata:
 
     @property
     def n_terms(self) -> int:
-        """Random terms."""
+        """Number of random terms."""
         return int(self.loads.shape[1]) - 1
 
     @property
     def saturable(self) -> bool:
-        """Never: a term that reaches into the last stratum is confounded with the residual."""
+        """Always false: a term in the last stratum is confounded with the residual."""
         return False
 
     def point(self, variances: np.ndarray, reml: bool) -> Point:
-        """Deviance and estimates at these variances."""
+        """Return deviance and estimates at these variances."""
         squares, df, loads = _effective(self, reml)
         spread = loads @ variances
         fixed = self.fixed_loads @ variances
@@ -62,7 +62,7 @@ class LayoutStrata:
         return Point(value=value, estimates=self.estimates, covariance=covariance)
 
     def slopes(self, variances: np.ndarray, reml: bool) -> Slopes:
-        """The same with first and second derivatives."""
+        """Return deviance and estimates with first and second derivatives."""
         squares, df, loads = _effective(self, reml)
         spread = loads @ variances
         known, observed = df / spread**2, squares / spread**3
@@ -72,13 +72,13 @@ class LayoutStrata:
             fisher=(loads.T * known) @ loads,
             hessian=(loads.T * (2.0 * observed - known)) @ loads,
             covariance_slopes=np.tensordot(self.fixed_loads.T, self.fixed_shapes, 1),
-            # Each fixed effect lies in one stratum, which P leaves without it.
+            # Each fixed effect is in one stratum, from which P removes it.
             leverage=np.zeros((*2 * loads.shape[1:], *self.fixed_shapes.shape[1:])),
         )
 
 
 def strata_of(rows: ModelRows, negligible: float) -> LayoutStrata | None:
-    """Strata of labelled rows, or None where the layout is not balanced.
+    """Return the strata of labelled rows, or None if the layout is not balanced.
 
     Mean squares of at most `negligible`² count as 0.
     """
@@ -127,11 +127,11 @@ def strata_of(rows: ModelRows, negligible: float) -> LayoutStrata | None:
 
 
 def best_of_strata(strata: LayoutStrata, reml: bool, free: np.ndarray) -> Optimum:
-    """REML in closed form: eigenvalues are mean squares, variances solve linear equations.
+    """Return the REML estimates in closed form: eigenvalues are mean squares.
 
-    Where this makes a component negative, the likelihood is searched for the components that stay
-    positive, and strata whose eigenvalues then agree are pooled. ML is searched: the fixed effects
-    enter its eigenvalues without a mean square of their own.
+    If a component would be negative, a search finds the components that remain positive, and strata
+    whose eigenvalues then agree are pooled. ML is always searched, because the fixed effects enter
+    its eigenvalues without a mean square.
     """
     exact = _pooled(strata, free) if reml else None
     if exact is not None and (exact.variances[free[:-1]] > 0.0).all():
@@ -146,7 +146,7 @@ def best_of_strata(strata: LayoutStrata, reml: bool, free: np.ndarray) -> Optimu
 
 
 def _pooled(strata: LayoutStrata, inside: np.ndarray) -> Optimum | None:
-    """The stationary point with these components, if there are as many different eigenvalues."""
+    """Return the stationary point with these components, if as many eigenvalues differ."""
     loads, group = np.unique(strata.loads[:, inside], axis=0, return_inverse=True)
     if len(loads) != len(inside) or np.linalg.matrix_rank(loads) < len(inside):
         return None
@@ -174,7 +174,7 @@ def _pooled(strata: LayoutStrata, inside: np.ndarray) -> Optimum | None:
 
 
 def _effective(strata: LayoutStrata, reml: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Squares, degrees of freedom and loads; under ML those of the fixed effects count too."""
+    """Return squares, degrees of freedom and loads; for ML including those of fixed effects."""
     if reml:
         return strata.squares, strata.df, strata.loads
     p = len(strata.fixed_loads)
@@ -188,11 +188,11 @@ def _effective(strata: LayoutStrata, reml: bool) -> tuple[np.ndarray, np.ndarray
 def _fixed_effects(
     n: int, mean: np.ndarray, contrast: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray, float]:
-    """Estimates, shapes of their covariance and log |X'X|, from the effects of two strata.
+    """Return estimates, shapes of their covariance and log |X'X| from the effects of two strata.
 
     With a contrast the coefficients are the second system's mean and the difference first minus
-    second: the grand mean m has variance eigenvalue / n, the difference d four times its own, and
-    the second system's mean is m - d / 2.
+    second: the grand mean m has variance eigenvalue / n, the difference d has 4 eigenvalue / n of
+    the other stratum, and the second system's mean is m - d / 2.
     """
     if contrast is None:
         return mean, np.full((1, 1, 1), 1.0 / n), float(np.log(n))
@@ -203,16 +203,16 @@ def _fixed_effects(
 
 
 def _refines(fine: tuple[np.ndarray, int], coarse: tuple[np.ndarray, int]) -> bool:
-    """Whether each group of an even grouping, its labels and size, lies within one of another."""
+    """Return whether each group of a grouping (labels, size) is contained in one of another."""
     (inner, n_inner), (outer, n_outer) = fine, coarse
     return n_outer == 1 or (n_inner % n_outer == 0 and parents(inner, outer, n_inner) is not None)
 
 
 class _Lattice:
-    """Groupings of the rows, closed under the finest grouping that two of them refine.
+    """Groupings of the rows, with the finest common coarsening of any two.
 
-    It stays `balanced` as long as every grouping is even and any two are orthogonal: within a
-    group of their common coarsening, all their combinations are equally frequent.
+    It is `balanced` as long as every grouping is even and any two are orthogonal: within a group of
+    their common coarsening, all their combinations are equally frequent.
     """
 
     def __init__(self, n: int) -> None:
@@ -223,11 +223,11 @@ class _Lattice:
         self._order: list[list[bool]] = []
 
     def coarser(self) -> np.ndarray:
-        """[a, b]: whether each group of a lies within one of b."""
+        """Return [a, b]: whether each group of a is contained in one of b."""
         return np.array(self._order)
 
     def add(self, labels: np.ndarray, size: int) -> int:
-        """The index of this grouping, which is new unless an equal one is there."""
+        """Return the index of this grouping, which is added unless there is an equal one."""
         if not self.balanced or not self._is_even(labels, size):
             self.balanced = False
             return -1
@@ -254,7 +254,7 @@ class _Lattice:
         return bool((np.bincount(labels, minlength=size) == self.n // size).all())
 
     def _add_join(self, a: int, b: int) -> None:
-        """Add the common coarsening of two groupings, or find that they are not orthogonal."""
+        """Add the common coarsening of two groupings; not `balanced` if they are not orthogonal."""
         shape = (self.sizes[a], self.sizes[b])
         if shape[0] * shape[1] > LARGEST_TABLE * self.n:
             self.balanced = False

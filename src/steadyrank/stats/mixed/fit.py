@@ -1,9 +1,8 @@
-"""Do two systems differ beyond topics and instances? Linear mixed models with random intercepts.
+"""Linear mixed models with random intercepts, for comparing non-deterministic systems.
 
-For anyone who compares non-deterministic systems on many topics (Jayasinghe et al. 2015,
-doi:10.1016/j.ipm.2015.06.005): variance components by REML or ML, and tests with Satterthwaite's
-degrees of freedom, as lme4 and lmerTest give them, or Kenward and Roger's, as pbkrtest does.
-Balanced layouts are solved in closed form.
+Variance components by REML or ML, as in lme4, and tests with Satterthwaite's degrees of freedom, as
+in lmerTest, or Kenward and Roger's, as in pbkrtest (Jayasinghe et al. 2015,
+doi:10.1016/j.ipm.2015.06.005). Balanced layouts are solved in closed form.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from scipy import special
 from steadyrank.compute.blas import one_blas_thread
 from steadyrank.errors import InputError, check_choice
 from steadyrank.stats.inputs import check_open_unit
-from steadyrank.stats.interval import Interval
+from steadyrank.stats.interval import Interval, t_test
 from steadyrank.stats.mixed.balanced import LayoutStrata, best_of_strata
 from steadyrank.stats.mixed.general import RowTables
 from steadyrank.stats.mixed.model import (
@@ -36,7 +35,7 @@ NO_RESIDUAL = "no_residual_variance"
 """Flag of a fit whose effects explain every row: the likelihood has no maximum, only a limit."""
 
 HIGHEST = 1e12
-"""Variance, in units of the response's own, above which a profile is taken as flat."""
+"""Variance, relative to the response's, above which a profile counts as flat."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -52,22 +51,22 @@ class MixedFit:
     statistic: np.ndarray
     pvalue: np.ndarray
     covariance: np.ndarray
-    """Of the coefficients; adjusted by Kenward and Roger's method."""
+    """Covariance of the coefficients, adjusted if the method is Kenward and Roger's."""
     variances: dict[str, float]
-    """Of each random term, and the residual; NaN where the layout does not identify it."""
+    """Variance of each random term, and of the residual; NaN if the layout does not identify it."""
     log_likelihood: float
     """Restricted under REML, as lme4 reports it; infinite without residual variance."""
     converged: bool
     dropped: tuple[str, ...]
     """The terms whose variance is estimated at 0."""
     unidentified: tuple[str, ...]
-    """Terms without a variance of their own (one group, a group for each row, the groups of an
-    earlier term, or no residual beside them): left out; the fit is about these levels alone."""
+    """Terms whose variance cannot be estimated (one group, one group per row, the groups of an
+    earlier term, or no residual): they are omitted, and the fit is only about these levels."""
     groups: dict[str, int]
     n: int
     n_missing: int
     flag: str
-    """"" or why figures are not ordinary numbers: see `stats.pairs.result`, NO_RESIDUAL."""
+    """"", NO_RESIDUAL, or a flag of `stats.pairs.result`."""
     df_method: DfMethod
     method: str
 
@@ -75,14 +74,14 @@ class MixedFit:
 def fit(model: MixedModel, *, reml: bool = True, df_method: DfMethod = "satterthwaite") -> MixedFit:
     """Estimate a mixed model by restricted (default) or full maximum likelihood.
 
-    Variances maximise the likelihood over non-negative values; b follows by generalised least
-    squares. A coefficient with variance f(v) has 2 f² / (g'Ag) degrees of freedom, g the gradient
-    of f and A twice the inverse Hessian of the deviance in the variances v that are not at 0
-    (Satterthwaite, as lmerTest); for Kenward and Roger's adjustment, which takes REML, see
-    `_kenward_roger`; without residual variance Satterthwaite's takes its place. Assumes normal
-    effects that are independent of each other; topics and instances are random samples of those
-    that one wants to generalise to. Do not use it with fewer than some five instances to say how
-    much instances vary: see `component_intervals`.
+    Variances maximise the likelihood over non-negative values; coefficients follow by generalised
+    least squares. A coefficient with variance f(v) has 2 f² / (g'Ag) degrees of freedom, g the
+    gradient of f and A twice the inverse Hessian of the deviance in the variances v that are not at
+    0 (Satterthwaite, as lmerTest). Kenward and Roger's adjustment requires REML (see
+    `_kenward_roger`); without residual variance Satterthwaite's method replaces it. Assumes
+    independent normal effects; topics and instances are random samples of the populations of
+    interest. With fewer than about five instances their variance is poorly known: see
+    `component_intervals`.
 
     Reference: Bates et al. 2015, doi:10.18637/jss.v067.i01; Kuznetsova et al. 2017,
     doi:10.18637/jss.v082.i13; Kenward & Roger 1997, doi:10.2307/2533558.
@@ -93,7 +92,9 @@ def fit(model: MixedModel, *, reml: bool = True, df_method: DfMethod = "satterth
     >>> round(fitted.variances["topic"], 4), fitted.df.round(4).tolist(), fitted.dropped
     (0.0608, [3.1631], ())
     """
-    _check_df_method(df_method, reml)
+    check_choice("df_method", df_method, METHOD_WORDS)
+    if df_method == "kenward-roger" and not reml:
+        raise InputError("Kenward and Roger's adjustment is of REML estimates: fit with reml=True")
     scale = scale_of(model)
     if scale.flag:
         return _degenerate(model, scale, reml, df_method)
@@ -110,7 +111,7 @@ def fit(model: MixedModel, *, reml: bool = True, df_method: DfMethod = "satterth
             trust = _kenward_roger(likelihood, best, free)
     p = len(best.estimates)
     variances = best.variances * scale.spread**2
-    # At the search's floor the residual variance stands for 0.
+    # At the search's floor the residual variance counts as 0.
     variances[-1] *= best.bounded
     variances[np.setdiff1d(np.arange(len(variances)), free)] = np.nan
     value = best.value + (scale.n - p * reml) * 2.0 * float(np.log(scale.spread))
@@ -132,20 +133,14 @@ def fit(model: MixedModel, *, reml: bool = True, df_method: DfMethod = "satterth
     )
 
 
-def _check_df_method(df_method: DfMethod, reml: bool) -> None:
-    check_choice("df_method", df_method, METHOD_WORDS)
-    if df_method == "kenward-roger" and not reml:
-        raise InputError("Kenward and Roger's adjustment is of REML estimates: fit with reml=True")
-
-
 def component_intervals(
     model: MixedModel, *, confidence: float = 0.95, reml: bool = True
 ) -> dict[str, Interval]:
-    """Profile likelihood interval of each variance: where 2 log LR stays below chi²(1).
+    """Return the profile likelihood interval of each variance: values with 2 log LR below chi²(1).
 
-    The deviance is minimised over the other components at each trial value. Wide where a term has
-    few groups, and then also somewhat too short; 0 is inside wherever the term may be absent. NaN
-    for components that are not identified and in degenerate fits.
+    The deviance is minimised over the other components at each trial value. Intervals of terms with
+    few groups are wide, and nevertheless somewhat too short; they contain 0 if the term may be
+    absent. NaN for components that are not identified and in degenerate fits.
 
     Reference: Bates et al. 2015, doi:10.18637/jss.v067.i01.
 
@@ -175,7 +170,7 @@ def component_intervals(
 
 
 def best_fit(likelihood: LayoutStrata | RowTables, reml: bool) -> tuple[Optimum, np.ndarray]:
-    """The largest likelihood, in closed form or by search, and which variances are identified."""
+    """Return the maximum of the likelihood, and which variances are identified."""
     if isinstance(likelihood, LayoutStrata):
         free = identified(likelihood)
         return best_of_strata(likelihood, reml, free), free
@@ -196,8 +191,11 @@ def _fitted(
     flag: str,
     **figures: Any,
 ) -> MixedFit:
-    """A fit of n rows with the tests of its coefficients; `variances` are NaN if unidentified."""
-    statistic, pvalue, flag = _tests(estimates, errors, df, flag)
+    """Return a fit of n rows with tests of its coefficients; unidentified `variances` are NaN."""
+    tiny = CONSTANT * np.maximum(1.0, np.abs(estimates[0]))
+    statistic, pvalue = t_test(estimates, errors, df, tiny)
+    if errors[-1] == 0.0:
+        flag = NO_DIFFERENCE if abs(estimates[-1]) <= tiny else ZERO_VARIANCE
     named = dict(zip([*model.random, RESIDUAL], variances.tolist(), strict=True))
     return MixedFit(
         coefficients=coefficient_names(len(estimates)),
@@ -219,7 +217,7 @@ def _fitted(
 
 
 def difference_of(fitted: MixedFit, **changes: Any) -> Difference:
-    """The test of a fit's last coefficient, with its variances or others."""
+    """Return the test of a fit's last coefficient; `changes` replace fields."""
     figures: dict[str, Any] = {
         "estimate": float(fitted.estimates[-1]),
         "standard_error": float(fitted.standard_errors[-1]),
@@ -237,7 +235,7 @@ def difference_of(fitted: MixedFit, **changes: Any) -> Difference:
 def _degenerate(
     model: MixedModel, scale: ResponseScale, reml: bool, df_method: DfMethod
 ) -> MixedFit:
-    """The fit of a response without spread, or of too few rows to have one."""
+    """Return the fit of a response without variance, or of too few rows."""
     p, few = len(scale.means), scale.flag == TOO_FEW
     nothing, estimates = np.nan if few else 0.0, scale.means
     if p == 2:
@@ -264,12 +262,12 @@ def _method(reml: bool, how: str, df_method: DfMethod) -> str:
 
 
 def coefficient_names(p: int) -> tuple[str, ...]:
-    """What one or two coefficients are called."""
+    """Return the names of one or two coefficients."""
     return ("mean",) if p == 1 else ("second", "difference")
 
 
 def _satterthwaite(best: Optimum) -> np.ndarray:
-    """2 f² / var(f) of each coefficient's variance f; without residual variance in the limit."""
+    """Return 2 f² / var(f) for each coefficient's variance f; its limit without residual."""
     inside = best.variances > 0.0
     inside[-1] = True
     slopes = np.diagonal(best.covariance_slopes, axis1=1, axis2=2)[inside]
@@ -282,15 +280,15 @@ def _satterthwaite(best: Optimum) -> np.ndarray:
 def _kenward_roger(
     likelihood: LayoutStrata | RowTables, best: Optimum, free: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Adjusted covariance of the estimates, and degrees of freedom of each, as pbkrtest has them.
+    """Return adjusted covariance and degrees of freedom of the estimates, as in pbkrtest.
 
-    Unlike Satterthwaite's as lmerTest has them they rest on expected information, and hold the
-    uncertainty of every component that the layout identifies, of those estimated at 0 too.
-    With Φ = (X'V⁻¹X)⁻¹, W twice the inverse expected information of the `free` variances, and
-    V = sum of v_k V_k, the covariance is Φ + 2 Φ (sum of W_kl X'V⁻¹ V_k P V_l V⁻¹X) Φ. A single
-    coefficient with variance f(v) has 2 f² / (g'Wg) degrees of freedom, g the gradient of f: in
-    one dimension the paper's moments come to this, and its scaling of F to 1. Φ is the REML
-    estimate's; without residual variance there is no information, and callers must not ask.
+    Unlike Satterthwaite's in lmerTest they use expected information, and include the uncertainty of
+    every component that the layout identifies, also of those estimated at 0. With Φ = (X'V⁻¹X)⁻¹, W
+    twice the inverse expected information of the `free` variances, and V = sum of v_k V_k, the
+    covariance is Φ + 2 Φ (sum of W_kl X'V⁻¹ V_k P V_l V⁻¹X) Φ. A single coefficient with variance
+    f(v) has 2 f² / (g'Wg) degrees of freedom, g the gradient of f: in one dimension the paper's
+    moments reduce to this, and its scaling of F to 1. Φ is the REML estimate's. Requires residual
+    variance, since there is no information without.
     """
     slopes = likelihood.slopes(best.variances, True)
     fisher = slopes.fisher[np.ix_(free, free)]
@@ -307,34 +305,19 @@ def _kenward_roger(
     return covariance, np.where(df > 0.0, df, np.nan)
 
 
-def _tests(
-    estimates: np.ndarray, errors: np.ndarray, df: np.ndarray, flag: str
-) -> tuple[np.ndarray, np.ndarray, str]:
-    """t, two-sided p, and the flag, which is about the last coefficient."""
-    zero = np.abs(estimates) <= CONSTANT * np.maximum(1.0, np.abs(estimates[0]))
-    sure = errors == 0.0
-    with np.errstate(divide="ignore", invalid="ignore"):
-        t = np.where(sure & zero, np.nan, estimates / errors)
-    pvalue = np.minimum(1.0, 2.0 * special.stdtr(df, -np.abs(t)))
-    pvalue[sure] = np.where(zero, 1.0, 0.0)[sure]
-    if sure[-1]:
-        flag = NO_DIFFERENCE if zero[-1] else ZERO_VARIANCE
-    return t, pvalue, flag
-
-
 @dataclass(slots=True, kw_only=True, eq=False)
 class _Profile:
-    """A likelihood and its maximum, from which one component is moved away."""
+    """The profile of a likelihood: its maximum with one component fixed."""
 
     likelihood: LayoutStrata | RowTables
     reml: bool
     free: np.ndarray
     best: Optimum
     last: np.ndarray
-    """Where the last search ended, and the next begins."""
+    """Result of the last search, at which the next starts."""
 
     def rise(self, k: int, value: float) -> float:
-        """The root of how much larger the least deviance is with component k at `value`."""
+        """Return the square root of the increase of the deviance with component k at `value`."""
         start = self.last.copy()
         start[k] = value
         others = self.free[self.free != k]
@@ -344,13 +327,13 @@ class _Profile:
 
 
 def _profile_limits(profile: _Profile, k: int, threshold: float) -> tuple[float, float]:
-    """The values of component k, below and above its estimate, where the rise is `threshold`."""
+    """Return the values of component k, below and above its estimate, with this rise."""
 
     def excess(log_value: float) -> float:
         return profile.rise(k, float(np.exp(log_value))) - threshold
 
     def limit(low: float, high: float) -> float:
-        # On these scales the profile is close to a straight line.
+        # As a function of the logarithm the profile is nearly linear.
         log_limit = scipy.optimize.brentq(excess, np.log(low), np.log(high), xtol=1e-7)
         return float(np.exp(log_limit))
 

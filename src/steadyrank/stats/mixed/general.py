@@ -1,15 +1,15 @@
 """The likelihood of a linear mixed model on any layout, balanced or not.
 
-For anyone who has missing cells or unequal numbers of instances. The covariance of the rows is V =
-s I + sum of v_k Z_k Z_k' with a column of Z_k for each group of a term. Rows enter the likelihood
-only through the products of the columns of Z, of the fixed effects X and of the response y with
-each other: counts and totals, summed once.
+For missing cells or unequal numbers of instances. The covariance of the rows is V = s I + sum of
+v_k Z_k Z_k' with a column of Z_k for each group of a term. Rows enter the likelihood only through
+the products of the columns of Z, of the fixed effects X and of the response y with each other:
+counts and totals, summed once.
 
-Effects are eliminated in three steps, all by Woodbury's formula: those of the term with the most
-groups, such as the cells of systems and topics, of which each row has one; those of a term within
-whose groups these lie, such as topics, which then have nothing to do with each other either; and
-those of all others, the core, by one Cholesky factor. So the work grows with the cells, and with
-the cube of the core alone.
+Effects are eliminated in three steps, all by Woodbury's formula. First the *inner* term, the one
+with the most groups, such as the cells of systems and topics: each row has one, so its matrix is
+diagonal. Then the *outer* term, whose groups contain those of the inner one, such as topics: given
+these, its matrix is diagonal as well. Last all others, the *core*, by one Cholesky factor. So the
+work is proportional to the number of cells, and to the cube of the core's size.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from steadyrank.stats.mixed.search import Point, Slopes
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ModelRows:
-    """One entry a row: response, compact group labels of each random term, and the contrast."""
+    """One entry per row: response, compact group labels of each random term, and the contrast."""
 
     response: np.ndarray
     labels: tuple[np.ndarray, ...]
@@ -38,19 +38,19 @@ class ModelRows:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RowTables:
-    """Counts and totals of the rows: all that the likelihood depends on.
+    """Counts and totals of the rows, on which the likelihood depends.
 
-    Z_1 are the effects of the inner term, the one with the most groups, and the columns R the
-    core's effects, the fixed effects X and the response y.
+    Z_1 are the effects of the inner term; the columns R are the core's effects, the fixed effects X
+    and the response y.
     """
 
     n: int
     n_terms: int
     n_fixed: int
     inner: int
-    """The term with the most groups, and in `outer` one within whose groups these lie; -1 without
-    such a term, which then stands for one group without variance."""
+    """Inner term; -1 without random terms."""
     outer: int
+    """Outer term; -1 without one, which then counts as one group without variance."""
     counts: np.ndarray
     """The diagonal of Z_1'Z_1."""
     totals: np.ndarray
@@ -58,32 +58,32 @@ class RowTables:
     gram: np.ndarray
     """R'R, [column, column]."""
     parent: np.ndarray
-    """Of each inner group, the outer group that holds it."""
+    """The outer group of each inner group."""
     nest: scipy.sparse.csr_array
-    """The same as a matrix of ones, [outer group, inner group]."""
+    """`parent` as a matrix of ones, [outer group, inner group]."""
     alike: np.ndarray
-    """[2, number]: inner groups that lie in the same outer one, each also with itself."""
+    """[2, number]: pairs of inner groups of the same outer group, each also with itself."""
     own: np.ndarray
-    """[effect, term]: whose each effect of the inner term, the outer one and the core is."""
+    """[effect, term]: the term of each effect, ordered inner, outer, core."""
     within: np.ndarray
-    """[term, other]: whether each group of a term lies within one of the other."""
+    """[term, other]: whether each group of a term is contained in one of the other."""
     group_sizes: tuple[np.ndarray, ...]
-    """Rows of each group, term by term."""
+    """Number of rows of each group, term by term."""
 
     @property
     def saturable(self) -> bool:
-        """Whether there are as many effects as rows, or more."""
+        """Whether there are at least as many effects as rows."""
         return sum(map(len, self.group_sizes)) + self.n_fixed >= self.n
 
     def point(self, variances: np.ndarray, reml: bool) -> Point:
-        """Deviance and estimates at these variances."""
+        """Return deviance and estimates at these variances."""
         return _point(self, _solved(self, variances), reml)
 
     def slopes(self, variances: np.ndarray, reml: bool) -> Slopes:
-        """The same with first and second derivatives.
+        """Return deviance and estimates with first and second derivatives.
 
         With C = Z'PZ: d/dv_k = tr C_kk - |u_k|², u = Z'Py, and for REML
-        d²/dv_k dv_l = 2 u_k'C_kl u_l - |C_kl|²; ML has V^-1 for P in trace and norm.
+        d²/dv_k dv_l = 2 u_k'C_kl u_l - |C_kl|²; ML has V^-1 instead of P in trace and norm.
         """
         solved, p = _solved(self, variances), self.n_fixed
         point = _point(self, solved, reml)
@@ -96,7 +96,7 @@ class RowTables:
         )
         trace, norms = (within if reml else plain).traces_and_norms()
         pulls = np.column_stack([rest - fixed @ point.estimates, fixed])
-        # u_k' C_kl w_l of each pair of terms and of columns u, w, [term, term, u, w].
+        # u_k' C_kl w_l for each pair of terms and of columns u, w, [term, term, u, w].
         split = (self.own[:, :, None] * pulls[:, None, :]).reshape(len(pulls), -1)
         shape = (self.n_terms, p + 1) * 2
         actions = (split.T @ within.times(split)).reshape(shape).transpose(0, 2, 1, 3)
@@ -106,7 +106,7 @@ class RowTables:
         gradient, norms = _with_residual(variances, trace, norms, self.n - p * reml)
         squares, mixed = _with_residual(variances, sums[:, 0, 0], actions[:, :, 0, 0], left)
         inside = sums[:, 1:, 1:]
-        # X'P = 0: the leverages of all terms with one of them, each times its variance, sum to 0.
+        # As X'P = 0, a row of leverages times the variances sums to 0.
         nothing = np.zeros_like(inside)
         _, leverage = _with_residual(variances, nothing, actions[:, :, 1:, 1:], np.zeros((p, p)))
         over = solved.products[:p, :p] - np.tensordot(variances[:-1], inside, 1)
@@ -122,7 +122,7 @@ class RowTables:
 
 
 def tables_of(rows: ModelRows) -> RowTables:
-    """Sum the rows into tables."""
+    """Return the tables of the rows."""
     n, n_terms = len(rows.response), len(rows.sizes)
     groups = list(zip(rows.labels, rows.sizes, strict=True))
     within = np.array(
@@ -164,31 +164,32 @@ def tables_of(rows: ModelRows) -> RowTables:
 
 
 def parents(fine: np.ndarray, coarse: np.ndarray, size: int) -> np.ndarray | None:
-    """The coarse group that holds each fine group, or None where one reaches into several."""
+    """Return the coarse group of each fine group, or None if one is in several."""
     parent = np.zeros(size, np.int64)
     parent[fine] = coarse
     return parent if np.array_equal(parent[fine], coarse) else None
 
 
 def _indicators(labels: np.ndarray, size: int) -> scipy.sparse.csr_array:
-    """Z of a term: a row for each label, with a one in the column of its group."""
+    """Return Z of a term: a row for each label, with 1 in the column of its group."""
     n = len(labels)
     entries = (np.ones(n), labels, np.arange(n + 1))
     return scipy.sparse.csr_array(entries, shape=(n, size))
 
 
 class _Solved(NamedTuple):
-    """[X y]' V^-1 [X y], and what the elimination leaves for derivatives."""
+    """[X y]' V^-1 [X y], and intermediate results of the elimination for derivatives."""
 
     products: np.ndarray
     log_det: float
     weight: np.ndarray
-    """n / (s + v_1 n) of each inner group of n rows; their sum A over those of each outer one in
-    `total`, and v_2 / (1 + v_2 A) in `shared`."""
+    """n / (s + v_1 n) for each inner group of n rows."""
     total: np.ndarray
+    """Sum A of the weights in each outer group."""
     shared: np.ndarray
+    """v_2 / (1 + v_2 A) for each outer group."""
     met: np.ndarray
-    """Z_1' V_1^-1 R, where V_1 leaves out the core."""
+    """Z_1' V_1^-1 R, where V_1 is V without the core."""
     reduced: np.ndarray
     """R' V_1^-1 R."""
     root: np.ndarray
@@ -223,7 +224,7 @@ def _solved(tables: RowTables, variances: np.ndarray) -> _Solved:
 
 
 def _forward(lower: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """L^-1 right; SciPy refuses an empty L."""
+    """Return L^-1 right; SciPy does not accept an empty L."""
     if not right.size:
         return right
     return np.asarray(solve_triangular(lower, right, lower=True, check_finite=False))
@@ -242,23 +243,23 @@ def _point(tables: RowTables, solved: _Solved, reml: bool) -> Point:
 
 
 class _Effects(NamedTuple):
-    """C = Z'V^-1Z or Z'PZ; of the effects below the core it is S - U'U, which is not made."""
+    """C = Z'V^-1Z or Z'PZ, for inner and outer effects as S - U'U, which is not computed."""
 
     sparse: scipy.sparse.coo_array
-    """S: of inner and outer effects, those of different outer groups having nothing in common."""
+    """S, which is 0 between different outer groups."""
     reach: np.ndarray
-    """U, [row, effect below the core]."""
+    """U, [row, inner or outer effect]."""
     cross: np.ndarray
     """[effect, effect of the core]."""
     own: np.ndarray
     """[effect, term]"""
 
     def traces_and_norms(self) -> tuple[np.ndarray, np.ndarray]:
-        """tr C_kk of each term, and |C_kl|² of each two."""
+        """Return tr C_kk of each term, and |C_kl|² of each two."""
         n_below = self.reach.shape[1]
         below, core, square = self.own[:n_below], self.own[n_below:], self.cross**2
-        beside = below.T @ square[:n_below] @ core
-        norms = core.T @ square[n_below:] @ core + beside + beside.T
+        mixed = below.T @ square[:n_below] @ core
+        norms = core.T @ square[n_below:] @ core + mixed + mixed.T
         i, j, value = self.sparse.row, self.sparse.col, self.sparse.data
         met = np.einsum("ui,ui->i", self.reach[:, i], self.reach[:, j])
         entries = scipy.sparse.coo_array((value * (value - 2.0 * met), (i, j)), self.sparse.shape)
@@ -269,18 +270,17 @@ class _Effects(NamedTuple):
         return below.T @ diagonal + core.T @ np.diag(self.cross[n_below:]), norms
 
     def times(self, columns: np.ndarray) -> np.ndarray:
-        """C times columns [effect, column]."""
+        """Return C times columns [effect, column]."""
         n_below = self.reach.shape[1]
         below, core = columns[:n_below], columns[n_below:]
-        first = self.sparse @ below - self.reach.T @ (self.reach @ below)
-        beside = self.cross @ core
-        beside[:n_below] += first
-        beside[n_below:] += self.cross[:n_below].T @ below
-        return np.asarray(beside)
+        products = np.asarray(self.cross @ core)
+        products[:n_below] += self.sparse @ below - self.reach.T @ (self.reach @ below)
+        products[n_below:] += self.cross[:n_below].T @ below
+        return products
 
 
 def _effects(tables: RowTables, at: _Solved) -> tuple[_Effects, np.ndarray, np.ndarray]:
-    """Z' V^-1 Z, Z' V^-1 X and Z' V^-1 y."""
+    """Return Z' V^-1 Z, Z' V^-1 X and Z' V^-1 y."""
     (i, j), parent, weight, total = tables.alike, tables.parent, at.weight, at.total
     c, n_inner, n_below = len(at.root), len(weight), len(weight) + len(total)
     reach = _forward(at.lower, at.root[:, None] * at.met[:, :c].T).reshape(c, n_inner)
@@ -288,7 +288,7 @@ def _effects(tables: RowTables, at: _Solved) -> tuple[_Effects, np.ndarray, np.n
     core = at.reduced[:c] - at.lever[:, :c].T @ at.lever
     rows = np.concatenate([above, tables.nest @ above, core])
     alone = np.where(i == j, weight[i], 0.0) - weight[i] * (at.shared[parent] * weight)[j]
-    # What is left of a weight beside the outer group's effect, 1 / (1 + v_2 A).
+    # 1 / (1 + v_2 A): the factor of a weight given the outer group's effect.
     left = 1.0 - at.shared * total
     inner, outer, both = np.arange(n_inner), n_inner + parent, weight * left[parent]
     each = np.arange(n_inner, n_below)
@@ -308,6 +308,6 @@ def _with_residual(
     right = (single - np.einsum("kl...,l->k...", pair, v)) / residual
     below = (single - np.einsum("kl...,k->l...", pair, v)) / residual
     corner = (last - np.tensordot(v, right, 1)) / residual
-    beside = np.concatenate([pair, right[:, None]], axis=1)
-    under = np.concatenate([below, np.asarray(corner)[None]])
-    return np.append(single, last[None], 0), np.append(beside, under[None], 0)
+    upper = np.concatenate([pair, right[:, None]], axis=1)
+    lower = np.concatenate([below, np.asarray(corner)[None]])
+    return np.append(single, last[None], 0), np.append(upper, lower[None], 0)

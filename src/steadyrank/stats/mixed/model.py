@@ -1,7 +1,7 @@
-"""Which rows, groups and systems a mixed model is about, and the likelihood that they define.
+"""The specification of a mixed model, and its likelihood.
 
-One model object serves every layout: crossed and nested terms, labelled rows or whole arrays,
-complete or with missing cells. It checks what it is given, so that the fit need not.
+One class represents every layout: crossed and nested terms, labelled rows or whole arrays, complete
+or with missing cells. It checks its arguments.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ Term = ArrayLike | tuple[ArrayLike, ...] | str | tuple[str, ...]
 class MixedModel:
     """y = X b + sum of Z_k u_k + e, with u_k ~ N(0, s_k² I) and e ~ N(0, s_e² I).
 
-    `random` names the random intercepts. There are two ways to give the data:
+    `random` names the random intercepts. There are two ways to pass the data:
 
-    - rows: `response` has one entry a row, and a term is an array of labels, or a tuple of such
+    - rows: `response` has one entry per row, and a term is an array of labels, or a tuple of such
       arrays for the groups that they form together; `fixed` is true for rows of the first system.
     - an array: `axes` names the axes of `response`, and a term is an axis or a tuple of axes;
       `fixed` is an axis of length two, whose first entry is the first system.
@@ -48,7 +48,7 @@ class MixedModel:
     fixed: ArrayLike | str | None = field(default=None, kw_only=True)
     axes: tuple[str, ...] | None = field(default=None, kw_only=True)
     rows: ModelRows = field(init=False, repr=False)
-    """Those that have a response."""
+    """The rows that have a response."""
 
     def __post_init__(self) -> None:
         response = np.asarray(self.response, dtype=np.float64)
@@ -64,27 +64,27 @@ class MixedModel:
 
     @property
     def groups(self) -> dict[str, int]:
-        """How many groups each random term has."""
+        """Number of groups of each random term."""
         return dict(zip(self.random, self.rows.sizes, strict=True))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ResponseScale:
-    """Where the response lies and how far it spreads about the fixed effects."""
+    """Location and standard deviation of the response about the fixed effects."""
 
     n: int
     means: np.ndarray
-    """Of the first and the second system, or of all rows."""
+    """Means of the first and the second system, or of all rows."""
     centre: float
     spread: float
     tiny: float
-    """Spread that counts as none."""
+    """Largest spread that counts as 0."""
     flag: str
-    """Why there is no likelihood to look at, or ""."""
+    """Why there is no likelihood, or ""."""
 
 
 def scale_of(model: MixedModel) -> ResponseScale:
-    """Means and spread of the response, and whether they say it all."""
+    """Return means and spread of the response, with a flag if these determine the result."""
     rows = model.rows
     values = rows.response
     if rows.first is None:
@@ -107,7 +107,7 @@ def scale_of(model: MixedModel) -> ResponseScale:
 
 
 def likelihood_of(model: MixedModel, scale: ResponseScale) -> LayoutStrata | RowTables:
-    """Of the response, centred and divided by its spread: strata if balanced, else tables."""
+    """Return the likelihood of the centred and scaled response: strata if balanced, else tables."""
     rows = replace(model.rows, response=(model.rows.response - scale.centre) / scale.spread)
     return strata_of(rows, scale.tiny / scale.spread) or tables_of(rows)
 
@@ -136,7 +136,7 @@ def _fixed_axis(model: MixedModel) -> int | None:
 
 
 def _axes_of(model: MixedModel, term: Term) -> tuple[int, ...]:
-    """The axes of a term, by position."""
+    """Return the positions of the axes of a term."""
     axes = list(model.axes or ())
     names = (term,) if isinstance(term, str) else term
     if not isinstance(names, tuple):
@@ -147,7 +147,7 @@ def _axes_of(model: MixedModel, term: Term) -> tuple[int, ...]:
 
 
 def _rows_of(model: MixedModel) -> ModelRows:
-    """Labelled rows, without those whose response is missing."""
+    """Return labelled rows, without those whose response is missing."""
     present = ~np.isnan(model.response).reshape(-1)
     response = model.response.reshape(-1)[present]
     first: np.ndarray | None
@@ -193,7 +193,7 @@ def _first(fixed: object, n: int) -> np.ndarray | None:
 
 
 def _labels(name: str, term: Term, n: int) -> np.ndarray:
-    """One integer a row for the groups that the factors of a term form together."""
+    """Return one integer per row for the groups that the factors of a term form together."""
     factors: Sequence[ArrayLike] = term if isinstance(term, tuple) else (term,)
     joint = np.zeros(n, np.int64)
     for factor in factors:
@@ -209,7 +209,7 @@ def _labels(name: str, term: Term, n: int) -> np.ndarray:
 
 
 def _compact(labels: np.ndarray) -> tuple[np.ndarray, int]:
-    """Labels as 0, 1, … in their order, and how many there are; no sorting where they are dense."""
+    """Return labels as 0, 1, … in their order, and their number; dense labels are not sorted."""
     if labels.size and labels.dtype.kind in "iu":
         low, high = int(labels.min()), int(labels.max())
         if high - low < 4 * labels.size + 1024:

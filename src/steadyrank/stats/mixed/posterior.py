@@ -1,8 +1,8 @@
 """How probable is a difference between two systems, given the data? Posterior of a mixed model.
 
-For anyone who wants a probability or a shortest interval in place of a test (Jayasinghe et al.
-2015, doi:10.1016/j.ipm.2015.06.005). The coefficients are integrated out: only the standard
-deviations are sampled, and then the coefficients exactly.
+Gives a probability or a shortest interval instead of a test (Jayasinghe et al. 2015,
+doi:10.1016/j.ipm.2015.06.005). The coefficients are integrated out: only the standard deviations
+are sampled, and then the coefficients exactly.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from steadyrank.compute.executors import map_in_order, workers
 from steadyrank.compute.random import block_stream
 from steadyrank.errors import bad_value
 from steadyrank.stats.inputs import check_open_unit
-from steadyrank.stats.interval import Interval
 from steadyrank.stats.mixed.balanced import LayoutStrata
 from steadyrank.stats.mixed.fit import NO_RESIDUAL, best_fit, coefficient_names
 from steadyrank.stats.mixed.general import RowTables
@@ -46,11 +45,11 @@ from steadyrank.stats.pairs.result import NO_DIFFERENCE, ZERO_VARIANCE
 CHAINS = 4
 FEWEST_DRAWS = 100
 WARM_UP = 50
-"""Draws that each chain takes from the stand-in before any counts."""
+"""Number of draws from the approximation that each chain discards."""
 
 CORRECTED_WARM_UP = 10
 LARGEST_RHAT, SMALLEST_ESS = 1.01, 400.0
-"""What every parameter must reach for the draws to count as converged."""
+"""Limits for every parameter of converged draws."""
 
 METHOD = (
     "posterior of a linear mixed model: flat coefficients, half-Cauchy(sd(y)) standard deviations,"
@@ -58,12 +57,12 @@ METHOD = (
 )
 
 EXTENSIONS = 8
-"""How often the draws asked for are taken, at most."""
+"""Chains have at most this multiple of the requested draws."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Posterior:
-    """Draws from the posterior of a mixed model; arrays have one entry for each coefficient."""
+    """Draws from the posterior of a mixed model; arrays have one entry per coefficient."""
 
     coefficients: tuple[str, ...]
     mean: np.ndarray
@@ -75,23 +74,21 @@ class Posterior:
     confidence: float
     components: tuple[str, ...] = ()
     """Identified random terms, and the residual."""
-    deviation_medians: dict[str, float] = field(default_factory=dict)
-    """Standard deviation of each component: median over the draws."""
-    deviation_hpd: dict[str, Interval] = field(default_factory=dict)
     draws: np.ndarray
     """Coefficients, [chain, draw, coefficient]."""
     deviation_draws: np.ndarray
     """Standard deviations, [chain, draw, component]."""
     rhat: dict[str, float] = field(default_factory=dict)
-    """Split R-hat of each coefficient and component; effective sample sizes, too."""
+    """Split R-hat of each coefficient and component."""
     bulk_ess: dict[str, float] = field(default_factory=dict)
+    """Effective sample size of each coefficient and component."""
     acceptance: float
-    """Share of draws that the exact likelihood let pass; 1 on a balanced layout."""
+    """Share of proposals that the exact likelihood accepted; 1 on a balanced layout."""
     converged: bool
     n_draws: int
     seed: int
     flag: str
-    """"" or why there is nothing to sample, as for `fit`."""
+    """"", or why there are no draws, as for `fit`."""
     method: str = METHOD
 
 
@@ -107,11 +104,11 @@ def posterior(
     """Sample the posterior of a mixed model.
 
     Priors: flat on the coefficients, half-Cauchy with scale sd(y) on the standard deviation of
-    each random term, 1/s² on the residual variance. Four chains; they are extended until every
-    parameter has split R-hat below 1.01 and bulk effective sample size of `target_ess`, at most to
-    eight times `n_draws`; `converged` says whether R-hat and an effective size of 400 were
-    reached. Assumes what `fit` assumes. With a handful of instances the prior has a say in how
-    much they vary: look at `deviation_hpd`. Same seed, same draws, whatever `jobs`.
+    each random term, 1/s² on the residual variance. Four chains are extended until every parameter
+    has split R-hat below 1.01 and a bulk effective sample size of `target_ess`, at most to eight
+    times `n_draws`; `converged` says whether R-hat and an effective size of 400 were reached. Has
+    the assumptions of `fit`. With few instances the prior affects their standard deviation: see
+    `deviation_draws`. Draws depend on the seed, not on `jobs`.
 
     Reference: Gelman 2006, doi:10.1214/06-BA117A.
 
@@ -136,7 +133,7 @@ def posterior(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Sampler:
-    """A likelihood, the stand-in that is sampled, and where chains start."""
+    """A likelihood, the approximation that is sampled, and the starting point of chains."""
 
     likelihood: LayoutStrata | RowTables
     free: np.ndarray
@@ -144,22 +141,22 @@ class _Sampler:
     start: np.ndarray
     widths: np.ndarray
     offset: np.ndarray
-    """What centring took from the coefficients, in units of the response's spread."""
+    """Difference of the coefficients due to centring, in units of the response's spread."""
 
     def log_weight(self, state: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
-        """log(exact / stand-in density), and mean and covariance of the coefficients."""
+        """Return log(exact / approximate density), and mean and covariance of coefficients."""
         variances = variances_of(state[None], self.free, self.likelihood.n_terms)[0]
         try:
             point = self.likelihood.point(variances, True)
         except np.linalg.LinAlgError:
-            # Variances of such different size that no digit is left: as good as impossible.
+            # Variances of so different sizes that no digit is left have negligible density.
             return -np.inf, np.zeros(self.offset.size), np.eye(self.offset.size)
-        stand_in = self.surrogate.log_likelihood(state[None])[0]
-        return -0.5 * point.value - stand_in, point.estimates, point.covariance
+        approximate = self.surrogate.log_likelihood(state[None])[0]
+        return -0.5 * point.value - approximate, point.estimates, point.covariance
 
 
 def _sampler(model: MixedModel, scale: ResponseScale, seed: int) -> _Sampler | str:
-    """What chains need, or the flag of a posterior that is not proper."""
+    """Return the data of the chains, or the flag of an improper posterior."""
     likelihood = likelihood_of(model, scale)
     best, free = best_fit(likelihood, True)
     if not best.bounded:
@@ -184,7 +181,7 @@ def _sampler(model: MixedModel, scale: ResponseScale, seed: int) -> _Sampler | s
 
 
 class _Chain:
-    """One chain, which can be continued."""
+    """One chain, which can be extended."""
 
     def __init__(self, sampler: _Sampler, seed: int, number: int) -> None:
         self.sampler = sampler
@@ -216,7 +213,7 @@ class _Chain:
         self.below = np.concatenate([self.below, below])
 
     def _exact(self, strata: LayoutStrata, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """On a balanced layout the stand-in is the likelihood."""
+        """Draw from the likelihood of a balanced layout."""
         states = self.sampler.surrogate.draw(self.generator, self.state, n)
         variances = variances_of(states, self.sampler.free, strata.n_terms)
         covariances = np.tensordot(variances @ strata.fixed_loads.T, strata.fixed_shapes, 1)
@@ -224,7 +221,7 @@ class _Chain:
         return states, np.tile(strata.estimates, (n, 1)), covariances
 
     def _corrected(self, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Draws from the stand-in are proposals; being reversible, they cancel but for a weight."""
+        """Draw proposals from the approximation, and accept them by the ratio of weights."""
         states, p = np.empty((n, self.state.size)), self.sampler.offset.size
         means, covariances = np.empty((n, p)), np.empty((n, p, p))
         for i in range(n):
@@ -240,12 +237,13 @@ class _Chain:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Checked:
-    """Chains, their draws, and how good these are."""
+    """Chains, their draws, and diagnostics."""
 
     chains: Sequence[_Chain]
     coefficients: dict[str, np.ndarray]
-    """[chain, draw] of each, as are the deviations; in units of the response's spread."""
+    """Name to draws [chain, draw], in units of the response's spread."""
     deviations: dict[str, np.ndarray]
+    """Name to draws [chain, draw] of standard deviations, in the same units."""
     rhat: dict[str, float]
     bulk_ess: dict[str, float]
 
@@ -253,7 +251,7 @@ class _Checked:
 def _sampled(
     model: MixedModel, sampler: _Sampler, seed: int, *, step: int, target: float, jobs: int | None
 ) -> _Checked:
-    """Chains, extended by `step` draws each until they are good."""
+    """Return chains, extended by `step` draws each until the diagnostics are good."""
     components = [[*model.random, RESIDUAL][k] for k in sampler.free.tolist()]
     with workers(jobs=jobs) as threads:
         chains = map_in_order(lambda k: _Chain(sampler, seed, k), range(CHAINS), threads)
@@ -287,7 +285,7 @@ def _agree(checked: _Checked) -> bool:
 
 
 def _summary(checked: _Checked, scale: ResponseScale, confidence: float, seed: int) -> Posterior:
-    """What the draws say, in the units of the response."""
+    """Return the posterior in the units of the response."""
     chains, offset = checked.chains, checked.chains[0].sampler.offset
     below = np.concatenate([chain.below for chain in chains]).mean(axis=0)
     means = np.concatenate([chain.means for chain in chains]).mean(axis=0)
@@ -302,8 +300,6 @@ def _summary(checked: _Checked, scale: ResponseScale, confidence: float, seed: i
         pvalue=2.0 * np.minimum(below, 1.0 - below),
         confidence=confidence,
         components=tuple(deviations),
-        deviation_medians={name: float(np.median(values)) for name, values in deviations.items()},
-        deviation_hpd={name: shortest(values) for name, values in deviations.items()},
         draws=draws,
         deviation_draws=np.stack(list(deviations.values()), axis=2),
         rhat=checked.rhat,
@@ -317,7 +313,7 @@ def _summary(checked: _Checked, scale: ResponseScale, confidence: float, seed: i
 
 
 def _degenerate(scale: ResponseScale, flag: str, confidence: float, seed: int) -> Posterior:
-    """All mass on the estimates if the response has no spread, else nothing is known."""
+    """Return a point mass at the estimates if the response has no variance, otherwise NaN."""
     known = flag in (NO_DIFFERENCE, ZERO_VARIANCE)
     means = scale.means
     if means.size == 2:

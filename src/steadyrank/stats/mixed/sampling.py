@@ -1,12 +1,11 @@
-"""How the posterior of a mixed model is sampled, and what the draws are worth.
+"""Sampling from the posterior of a mixed model, and diagnostics of the draws.
 
-On a balanced layout the deviance is a sum of df log(eigenvalue) + SS / eigenvalue over strata. On
+On a balanced layout the deviance is a sum of df log(eigenvalue) + SS / eigenvalue over strata. For
 any other layout such a sum, with effective df and SS fitted to a few hundred exact evaluations, is
-so close that its draws need little correction: a balanced stand-in, cheap enough to sample from
-without end. What is left is corrected by `posterior`.
+a close approximation, from which it is cheap to sample; `posterior` corrects the draws.
 
-Split R-hat and effective sample sizes with ranks in place of values are those of Vehtari et al.
-2021 (doi:10.1214/20-BA1221). Draws come as [chain, draw].
+Split R-hat and effective sample sizes, computed from ranks, follow Vehtari et al. 2021
+(doi:10.1214/20-BA1221). Draws are arrays [chain, draw].
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from numpy.typing import ArrayLike
 from scipy import fft, special
 
 from steadyrank.compute.kernels import kernel, part
-from steadyrank.errors import InputError, arg, unknown_name
+from steadyrank.errors import InputError, arg
 from steadyrank.stats.inputs import check_open_unit
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.mixed.balanced import LayoutStrata
@@ -28,14 +27,12 @@ from steadyrank.stats.mixed.general import RowTables
 from steadyrank.stats.mixed.search import Likelihood, Optimum
 from steadyrank.stats.run_means import average_ranks
 
-TAILS = (0.05, 0.95)
-
 
 def hpd_interval(draws: ArrayLike, *, confidence: float = 0.95) -> Interval:
-    """The shortest interval between two draws that are round(confidence n) places apart in order.
+    """Return the shortest interval between sorted draws that are round(confidence n) apart.
 
-    Of equally short ones the lowest, as in R's coda. Assumes a law with one peak: where there are
-    two, the interval also spans what lies between. Any shape of draws; NaN among them gives NaN.
+    The lowest of equally short ones, as in R's coda. Assumes a unimodal distribution: with two
+    modes, the interval also contains the values between. Any shape of draws; NaN if any is NaN.
 
     Reference: Chen and Shao 1999, doi:10.1080/10618600.1999.10474802.
 
@@ -55,11 +52,11 @@ def hpd_interval(draws: ArrayLike, *, confidence: float = 0.95) -> Interval:
 
 
 def split_rhat(draws: ArrayLike) -> float:
-    """Spread of all half chains together over that within them; 1 when they agree.
+    """Return split R-hat: the spread of all half chains together over that within them.
 
-    The larger of two figures, from normal scores of the draws' ranks and from those of the
-    distances to the median, so that chains must agree in place and in spread. Below 1.01 is good;
-    it cannot see what all chains miss. NaN for constant draws or fewer than four a chain.
+    The larger of two values, from normal scores of the draws' ranks and of the distances to the
+    median, so that chains must agree in location and in scale. Values below 1.01 are good; R-hat
+    cannot detect what all chains miss. NaN for constant draws or fewer than four per chain.
 
     Reference: Vehtari et al. 2021, doi:10.1214/20-BA1221.
 
@@ -74,13 +71,12 @@ def split_rhat(draws: ArrayLike) -> float:
     return max(_rhat(_normal_scores(halves)), _rhat(_normal_scores(folded)))
 
 
-def effective_sample_size(draws: ArrayLike, *, kind: str = "bulk") -> float:
-    """How many independent draws would say as much.
+def effective_sample_size(draws: ArrayLike) -> float:
+    """Return the bulk effective sample size: the equivalent number of independent draws.
 
-    `bulk` is about the middle (normal scores of ranks), `tail` about the 5% and the 95% quantile
-    (the smaller of both), `mean` of the mean itself. Sums autocorrelations as far as Geyer's
-    monotone sequence goes. Do not read the bulk figure as that of an interval's ends. All draws
-    if they are constant, NaN below four a chain.
+    Computed from normal scores of ranks, by summing autocorrelations over Geyer's monotone
+    sequence. The ends of an interval may be less precise. All draws if they are constant, NaN for
+    fewer than four per chain.
 
     Reference: Vehtari et al. 2021, doi:10.1214/20-BA1221; Geyer 1992, doi:10.1214/ss/1177011137.
 
@@ -88,19 +84,11 @@ def effective_sample_size(draws: ArrayLike, *, kind: str = "bulk") -> float:
     >>> 3500 < effective_sample_size(chains) < 4500
     True
     """
-    halves = _halves(draws)
-    if kind == "bulk":
-        return _ess(_normal_scores(halves))
-    if kind == "mean":
-        return _ess(halves)
-    if kind == "tail":
-        whole = np.asarray(draws, dtype=np.float64)
-        return min(_ess((halves <= np.quantile(whole, tail)).astype(np.float64)) for tail in TAILS)
-    raise unknown_name("kind of effective sample size", kind, ("bulk", "tail", "mean"))
+    return _ess(_normal_scores(_halves(draws)))
 
 
 def _halves(draws: ArrayLike) -> np.ndarray:
-    """Each chain cut in two; the middle draw of an odd number is left out."""
+    """Return both halves of each chain, without the middle draw of an odd number."""
     chains = np.asarray(draws, dtype=np.float64)
     if chains.ndim != 2:
         raise InputError(
@@ -135,7 +123,7 @@ def _ess(draws: np.ndarray) -> float:
     correlation[0] = 1.0
     pairs = correlation[: n - n % 2].reshape(-1, 2).sum(axis=1)[: max(1, (n - 2) // 2)]
     ends = np.flatnonzero(pairs < 0.0)
-    # The pair that turns negative is left out, but for its even lag if that is still positive.
+    # The first negative pair is omitted, except its even lag if that is positive.
     kept = int(ends[0]) if len(ends) else len(pairs) - 1
     sums = np.minimum.accumulate(pairs[:kept])
     time = -1.0 + 2.0 * float(sums.sum()) + max(float(correlation[2 * kept]), 0.0)
@@ -143,7 +131,7 @@ def _ess(draws: np.ndarray) -> float:
 
 
 def _autocovariance(draws: np.ndarray) -> np.ndarray:
-    """Of each chain, at lags 0 to n - 1, with divisor n."""
+    """Return the autocovariance of each chain at lags 0 to n - 1, with divisor n."""
     n = draws.shape[1]
     centred = draws - draws.mean(axis=1, keepdims=True)
     size = fft.next_fast_len(2 * n, real=True)
@@ -152,24 +140,24 @@ def _autocovariance(draws: np.ndarray) -> np.ndarray:
 
 
 FIRST_ROUND, FARTHEST = 150, 6.0
-"""Evaluations around the maximum, and how many standard deviations they may lie off."""
+"""Number of evaluations around the maximum, and their largest distance in standard deviations."""
 
 ROUNDS = ((0.5, 150), (0.7, 150), (0.85, 150))
-"""How flat the stand-in is made before its draws are evaluated, and how many there are."""
+"""Factor that flattens the approximation before it is sampled, and number of draws, per round."""
 
 RELEVANT = 10.0
-"""Evaluations whose deviance is so much above the least count half in the fit."""
+"""Excess of the deviance over the smallest one at which an evaluation's residual counts half."""
 
 WIDE = 3.0
-"""A slice's width in units of the conditional standard deviation at the maximum."""
+"""Width of a slice in units of the conditional standard deviation at the maximum."""
 
 SWEEPS = 10
-"""Updates of each parameter, on average, between two draws."""
+"""Mean number of updates of each parameter between two draws."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Surrogate:
-    """Strata whose deviance is, or resembles, that of a layout.
+    """Strata whose deviance equals or approximates that of a layout.
 
     Parameters are the standard deviations of the identified terms, signed, and the logarithm of
     the residual one.
@@ -181,10 +169,10 @@ class Surrogate:
     """[stratum, parameter]."""
     prior_scale: float
     widths: np.ndarray
-    """First guess at a slice's width, for each parameter."""
+    """Initial width of a slice for each parameter."""
 
     def draw(self, generator: np.random.Generator, state: np.ndarray, n: int) -> np.ndarray:
-        """`n` draws, each some sweeps after the last; `state` is where to start, and moves."""
+        """Return `n` draws, each some sweeps after the last; updates `state`."""
         draws = np.empty((n, state.size))
         updates = SWEEPS * state.size
         slice_draws(
@@ -193,7 +181,7 @@ class Surrogate:
         return draws
 
     def log_likelihood(self, states: np.ndarray) -> np.ndarray:
-        """Of each state, but for a constant, and without the prior."""
+        """Return the log likelihood of each state, up to a constant, without the prior."""
         spread = _parameters_squared(states) @ self.loads.T
         terms = np.log(spread) @ self.layout[:, 0] + (1.0 / spread) @ self.layout[:, 1]
         return np.asarray(-0.5 * terms)
@@ -202,7 +190,7 @@ class Surrogate:
 def exact_surrogate(
     strata: LayoutStrata, free: np.ndarray, prior_scale: float, widths: np.ndarray
 ) -> Surrogate:
-    """Of a balanced layout: its own strata."""
+    """Return the strata of a balanced layout."""
     return Surrogate(
         layout=np.ascontiguousarray(np.stack([strata.df, strata.squares], axis=1)),
         loads=np.ascontiguousarray(strata.loads[:, free]),
@@ -218,15 +206,16 @@ def fitted_surrogate(
     peak: tuple[np.ndarray, np.ndarray],
     generator: np.random.Generator,
 ) -> Surrogate:
-    """Of any layout, fitted in rounds: draws from the last stand-in, flattened, are evaluated.
+    """Return an approximation for any layout.
 
-    `peak` is what `start_and_widths` says. Effective df and SS are non-negative, so that the
-    stand-in is a proper law like the layout's.
+    It is fitted in rounds: draws from the last approximation, flattened, are evaluated exactly.
+    `peak` comes from `start_and_widths`. Effective df and SS are non-negative, so that the
+    approximation is a proper distribution if the posterior is.
     """
     start, widths = peak
     loads = _pseudo_strata(tables, free)
     far = generator.standard_t(4.0, (FIRST_ROUND, start.size))
-    # Further out the tables lose their digits, and the rounds that follow do not go there.
+    # Farther away the tables lose precision; later rounds do not sample there.
     states = start + widths / WIDE * np.clip(far, -FARTHEST, FARTHEST)
     values = _deviances(tables, states, free)
     for flatness, n in ROUNDS:
@@ -242,7 +231,7 @@ def fitted_surrogate(
 def start_and_widths(
     likelihood: Likelihood, best: Optimum, free: np.ndarray, prior_scale: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The maximum in the sampler's parameters, and how far its density reaches along each."""
+    """Return the maximum in the sampler's parameters, and initial widths of slices."""
     variances = best.variances[free]
     slopes = likelihood.slopes(best.variances, True)
     gradient, curvature = slopes.gradient[free], np.diag(slopes.hessian)[free]
@@ -255,14 +244,14 @@ def start_and_widths(
 
 
 def variances_of(states: np.ndarray, free: np.ndarray, n_terms: int) -> np.ndarray:
-    """From the sampler's parameters [state, parameter] to variances, 0 where not identified."""
+    """Return variances from the sampler's parameters [state, parameter], 0 if not identified."""
     variances = np.zeros((len(states), n_terms + 1))
     variances[:, free] = _parameters_squared(states)
     return variances
 
 
 def _parameters_squared(states: np.ndarray) -> np.ndarray:
-    """Variances, from signed standard deviations and the logarithm of the residual one."""
+    """Return variances from signed standard deviations and the logarithm of the residual one."""
     return np.concatenate([states[:, :-1] ** 2, np.exp(2.0 * states[:, -1:])], axis=1)
 
 
@@ -272,10 +261,11 @@ def _deviances(tables: RowTables, states: np.ndarray, free: np.ndarray) -> np.nd
 
 
 def _pseudo_strata(tables: RowTables, free: np.ndarray) -> np.ndarray:
-    """Loads of the strata that the layout would have if it were balanced.
+    """Return the loads of the strata that the layout would have if it were balanced.
 
-    Term l adds to the eigenvalue of term k if its groups lie within k's, and to that of two terms'
-    common stratum if they lie within one of both; groups are of least, mean or largest size.
+    Term l contributes to the eigenvalue of term k if its groups are contained in those of k, and to
+    that of the common stratum of two terms if they are contained in those of one. Loads are
+    computed for the smallest, harmonic mean and largest size of groups.
     """
     terms = free[:-1]
     # Column k: which terms lie within term k.
@@ -291,7 +281,7 @@ def _pseudo_strata(tables: RowTables, free: np.ndarray) -> np.ndarray:
 
 
 def _fitted_layout(loads: np.ndarray, states: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Non-negative df and SS with which the strata's deviances agree best with `values`."""
+    """Return the non-negative df and SS with which the strata's deviances fit `values` best."""
     spread = _parameters_squared(states) @ loads.T
     columns = np.concatenate([np.log(spread), 1.0 / spread], axis=1)
     weight = 1.0 / (1.0 + (values - values.min()) / RELEVANT) ** 2
@@ -304,14 +294,14 @@ def _fitted_layout(loads: np.ndarray, states: np.ndarray, values: np.ndarray) ->
 
 
 OUTWARD = 200
-"""Steps that a slice may grow to each side."""
+"""Largest number of steps by which a slice may grow to each side."""
 
 
 @part
 def _log_density(
     state: np.ndarray, layout: np.ndarray, loads: np.ndarray, prior_scale: float
 ) -> float:
-    """Of the parameters, with half-Cauchy priors, but for a constant."""
+    """Return the log density of the parameters, with half-Cauchy priors, up to a constant."""
     last = state.size - 1
     residual = np.exp(2.0 * state[last])
     total = 0.0
@@ -337,12 +327,12 @@ def slice_draws(
     updates: int,
     draws: np.ndarray,
 ) -> None:
-    """Advance `state` by `updates` random coordinates a draw, and write each draw.
+    """Advance `state` by `updates` random coordinates per draw, and write each draw.
 
     The state is s_1, …, s_K, signed, and log s_e. `layout` [stratum, 2] holds degrees of freedom
     and sums of squares; a stratum's eigenvalue is `loads` times the variances, residual last. Each
-    update leaves the law exp(-deviance / 2) times half-Cauchy priors unchanged and is reversible,
-    and so is their sequence, the coordinates being drawn independently (Neal 2003).
+    update is reversible with respect to exp(-deviance / 2) times half-Cauchy priors, and so is
+    their sequence, because coordinates are drawn independently (Neal 2003).
     """
     size = state.size
     for draw in range(draws.shape[0]):
@@ -353,7 +343,7 @@ def slice_draws(
             old = state[k]
             low = old - widths[k] * generator.random()
             high = low + widths[k]
-            # Splitting the steps at random between both sides keeps the update reversible.
+            # Dividing the steps at random between both sides keeps the update reversible.
             left = int(OUTWARD * generator.random())
             right = OUTWARD - left
             state[k] = low
@@ -376,6 +366,6 @@ def slice_draws(
                     low = state[k]
                 else:
                     high = state[k]
-        # Numba's assignment of a row brings in how it prints shapes that do not fit.
+        # Assigning a row would make Numba compile code for error messages.
         for i in range(size):
             draws[draw, i] = state[i]

@@ -1,7 +1,7 @@
-"""Where is the likelihood of a mixed model largest, and how sharply does it fall from there?
+"""Maximise the likelihood of a mixed model, and find the precision of the estimates.
 
-The search knows no layout: it takes deviance, gradient and Hessian from one. It moves variances,
-not standard deviations, so that a component at 0 is left again where the likelihood rises.
+The search works with any layout that provides deviance, gradient and Hessian. It optimises
+variances, not standard deviations, so that a component at 0 can become positive again.
 """
 
 from __future__ import annotations
@@ -14,25 +14,24 @@ import scipy
 from scipy.linalg import solve_triangular
 
 FLOOR = 1e-8
-"""The smallest residual variance tried, as a share of the variance of the response: scores that
-are written with four digits have more, and the tables of unbalanced layouts need as much."""
+"""Smallest residual variance tried, as a share of the variance of the response: scores with four
+digits have more, and smaller values lose too many digits in unbalanced layouts."""
 
 NEGLIGIBLE = 1e-10
 """A component below this share of the residual variance is set to 0 if the fit gets no worse."""
 
 STEPS = 100
 SCORING_STEPS = 2
-"""First steps of a cold start that use expected information: where the layout is balanced, one
-arrives."""
+"""Number of first steps that use expected information; one suffices for a balanced layout."""
 
 SETTLED = 1e-9
-"""Expected gain in deviance at which the last step is taken, unchecked: Newton's error squares."""
+"""Expected gain in deviance at which the next step is the last; Newton's error is quadratic."""
 
 FREELY = 1e6
-"""A variance, relative to the residual one, at which effects are no longer held together."""
+"""Variance, relative to the residual one, at which effects are practically fixed effects."""
 
 ALIKE = 1e-9
-"""A term is confounded with others if they explain its share of the information but for this."""
+"""A term is confounded with others if they explain its information up to this share."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -46,48 +45,48 @@ class Point:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Slopes:
-    """How the deviance and the estimates' covariance change with the variances, residual last."""
+    """Derivatives of deviance and estimates' covariance by the variances, residual last."""
 
     point: Point
     gradient: np.ndarray
     fisher: np.ndarray
-    """Positive semidefinite stand-in for the Hessian, where that is not convex."""
+    """Positive semidefinite approximation of the Hessian."""
     hessian: np.ndarray
     covariance_slopes: np.ndarray
     """[variance, coefficient, coefficient]."""
     leverage: np.ndarray
-    """X'V^-1 V_k P V_l V^-1 X, [variance, variance, coefficient, coefficient]: what makes the
-    estimates vary more where the variances are estimated (Kenward & Roger 1997)."""
+    """X'V^-1 V_k P V_l V^-1 X, [variance, variance, coefficient, coefficient], for the additional
+    variance of the estimates if variances are estimated (Kenward & Roger 1997)."""
 
 
 class Likelihood(Protocol):
-    """What the search needs to know of a layout."""
+    """Methods of a layout that the search requires."""
 
     @property
     def n_terms(self) -> int:
-        """Random terms; there is one more variance, the residual's."""
+        """Number of random terms; there is one more variance, the residual's."""
 
     @property
     def saturable(self) -> bool:
-        """Whether there might be random effects enough to explain every row."""
+        """Whether there may be enough random effects to explain every row."""
 
     def point(self, variances: np.ndarray, reml: bool) -> Point:
-        """Deviance and estimates."""
+        """Return deviance and estimates."""
 
     def slopes(self, variances: np.ndarray, reml: bool) -> Slopes:
-        """The same with derivatives."""
+        """Return deviance and estimates with derivatives."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Optimum:
-    """Where the likelihood is largest; variances of terms at the boundary are exactly 0."""
+    """Maximum of the likelihood; variances of terms at the boundary are exactly 0."""
 
     variances: np.ndarray
     uncertainty: np.ndarray
     """Covariance matrix of the variances; NaN in rows of terms at 0 or not identified."""
     value: float
     bounded: bool
-    """False where the deviance falls without end as the residual variance goes to 0."""
+    """False if the deviance falls without bound as the residual variance goes to 0."""
     estimates: np.ndarray
     covariance: np.ndarray
     covariance_slopes: np.ndarray
@@ -95,11 +94,11 @@ class Optimum:
 
 
 def identified(likelihood: Likelihood) -> np.ndarray:
-    """The variances that the layout can tell apart: the residual, and terms in their order.
+    """Return the variances that the layout can separate: the residual, and terms in their order.
 
-    A term with one group, or a group for each row, or the same groups as an earlier term, has no
-    variance of its own: with it the information matrix at zero components is singular. Nor have
-    the last of several terms that together explain every row, and leave no residual.
+    The variance of a term is not identified if the term has one group, one group per row, or the
+    same groups as an earlier term: the information matrix at zero components is then singular. If
+    several terms together explain every row and leave no residual, the last ones are omitted.
     """
     last = likelihood.n_terms
     fisher = likelihood.slopes(np.append(np.zeros(last), 1.0), True).fisher
@@ -118,16 +117,16 @@ def identified(likelihood: Likelihood) -> np.ndarray:
 
 
 def residual_df(likelihood: Likelihood, free: np.ndarray) -> int:
-    """Rows that are left when fixed and `free` random effects are both fitted without restraint."""
+    """Return the residual degrees of freedom if `free` random effects were fixed effects."""
     variances = np.zeros(likelihood.n_terms + 1)
     variances[free] = FREELY
     variances[-1] = 1.0
-    # With variances that large P is a projection, and the trace of its square is its rank.
+    # With such large variances P is a projection, and the trace of its square is its rank.
     return round(float(likelihood.slopes(variances, True).fisher[-1, -1]))
 
 
 def maximise(likelihood: Likelihood, reml: bool, free: np.ndarray) -> Optimum:
-    """The largest likelihood over variances >= 0 of the `free` components, the others being 0."""
+    """Maximise the likelihood over variances >= 0 of the `free` components; the others are 0."""
     variances = np.zeros(likelihood.n_terms + 1)
     variances[free] = 1.0 / len(free)
     variances, converged = search(likelihood, reml, free, variances)
@@ -153,10 +152,10 @@ def search(
     *,
     scoring_steps: int = SCORING_STEPS,
 ) -> tuple[np.ndarray, bool]:
-    """The variances of least deviance, from the given ones, and whether the search settled.
+    """Return the variances of least deviance, starting at the given ones, and whether it converged.
 
-    Fisher's scoring, then Newton: each step goes to the minimum of the quadratic model over
-    variances >= 0, and is halved while the deviance does not fall.
+    Fisher's scoring, then Newton's method: each step goes to the minimum of the quadratic model
+    over variances >= 0, and is halved while the deviance does not fall.
     """
     if not len(free):
         return variances, True
@@ -174,9 +173,9 @@ def search(
 
 
 def _uncertainty(hessian: np.ndarray, variances: np.ndarray, bounded: bool) -> np.ndarray:
-    """Twice the inverse Hessian of the deviance, over the components that are not at 0.
+    """Return twice the inverse Hessian of the deviance, over the components that are not at 0.
 
-    A residual variance at its floor is taken as known.
+    A residual variance at its floor counts as known.
     """
     inside = np.flatnonzero(variances > 0.0)[: None if bounded else -1]
     covariance = np.full(hessian.shape, np.nan)
@@ -197,7 +196,7 @@ def _halved(
     target: np.ndarray,
     gain: float,
 ) -> np.ndarray | None:
-    """The first of target, half way, a quarter, … that lowers the deviance; None if none does."""
+    """Return the first of target, half way, a quarter, … that lowers the deviance, or None."""
     share = 1.0
     while share > 1e-9:
         trial: np.ndarray = variances + share * (target - variances)
@@ -210,10 +209,10 @@ def _halved(
 def _best_nearby(
     here: Slopes, variances: np.ndarray, free: np.ndarray, *, newton: bool
 ) -> np.ndarray:
-    """The minimum of a quadratic model of the deviance: non-negative least squares.
+    """Return the minimum of a quadratic model of the deviance, by non-negative least squares.
 
-    Newton's model leaves out the components that rest at their lowest value: across the boundary
-    the deviance need not be convex. Where it is not, or at the start, Fisher's model serves.
+    Newton's model omits the components at their lowest value, since the deviance need not be convex
+    across the boundary. If it is not convex, or at the start, Fisher's model is used.
     """
     lowest = np.zeros(len(variances))
     lowest[-1] = FLOOR
@@ -234,7 +233,7 @@ def _best_nearby(
 
 
 def _root(matrix: np.ndarray | None) -> tuple[np.ndarray | None, np.ndarray]:
-    """Upper Cholesky factor of the matrix scaled to a unit diagonal, and that scale."""
+    """Return the upper Cholesky factor of the matrix scaled to a unit diagonal, and the scale."""
     if matrix is None:
         return None, np.empty(0)
     diagonal = np.diag(matrix)

@@ -1,13 +1,9 @@
-"""Does a non-deterministic system differ from another, beyond its topics and its instances?
+"""Does a non-deterministic system differ from another? Tests with random topics and instances.
 
-For anyone who has every instance on every topic: the tests that keep their level although instances
-differ in mean effectiveness, in closed form. Instances and topics are both random; degrees of
-freedom are Satterthwaite's, or with fewer than five instances Kenward and Roger's. With missing
-cells use `steadyrank.stats.mixed.fit.fit`.
-
-One test of a pair says all there is to say of it; p-values of many data sets at once, with any
-number of leading axes (replications, pools of instances), are for simulations. Both take the mean
-squares of the balanced layout, and pool them as REML does: a component that would be negative is 0.
+For balanced layouts, in which every instance has every topic: tests in closed form that keep their
+level although instances differ in mean effectiveness. Degrees of freedom are Satterthwaite's, or
+with fewer than five instances Kenward and Roger's. Mean squares are pooled as in REML: a component
+that would be negative is 0. For missing cells use `steadyrank.stats.mixed.fit.fit`.
 """
 
 from __future__ import annotations
@@ -18,18 +14,17 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import special
 
 from steadyrank.errors import InputError
 from steadyrank.stats.anova.parts import CROSSED, Amount, Axes, sums_of_squares
-from steadyrank.stats.interval import satterthwaite
-from steadyrank.stats.pairs.result import CONSTANT, NO_DIFFERENCE, TOO_FEW, ZERO_VARIANCE, tiny_of
+from steadyrank.stats.interval import satterthwaite, t_test
+from steadyrank.stats.pairs.result import NO_DIFFERENCE, TOO_FEW, ZERO_VARIANCE, tiny_of
 
 DfMethod = Literal["satterthwaite", "kenward-roger"]
 
 FEW_INSTANCES = 5
-"""Below this many, the variance between instances is hardly known: Kenward and Roger's adjustment
-is the default, which keeps the uncertainty of a component that is estimated at 0."""
+"""Below this number, the variance between instances is poorly known: then the default is Kenward
+and Roger's adjustment, which includes the uncertainty of a component that is estimated at 0."""
 
 METHOD_WORDS = {
     "satterthwaite": "Satterthwaite's degrees of freedom",
@@ -37,18 +32,18 @@ METHOD_WORDS = {
 }
 
 Free = tuple[float, float, float]
-"""Degrees of freedom of instances, of topics and of the residual."""
+"""Degrees of freedom of instances, topics and residual."""
 
 NESTED: tuple[Axes, ...] = tuple(map(frozenset, ((-3,), (-3, -2), (-1,), (-3, -1))))
 """The terms of [system, instance, topic]: systems, their instances, topics, systems × topics."""
 
 ONE_INSTANCE, ONE_TOPIC = "one_instance", "one_topic"
-"""Flags: with one instance or one topic the test is about that one alone."""
+"""Flags: with one instance or one topic the test is only about that one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """The mean difference of two systems, tested with instances and topics random."""
+    """The mean difference of two systems, tested with random instances and topics."""
 
     estimate: float
     standard_error: float
@@ -56,20 +51,20 @@ class Difference:
     statistic: float
     pvalue: float
     variances: dict[str, float]
-    """Of instances, of topics (of the difference, or system by topic) and of the residual; NaN
-    where not identified."""
+    """Variances of instances, of topics (of the difference, or system by topic) and of the
+    residual; NaN if not identified."""
     factor_variances: dict[str, float] = field(default_factory=dict)
-    """Of each instance factor, within the one before it; their sum is the instance's."""
+    """Variance of each instance factor, within the one before it; their sum is the instance's."""
     flag: str
     """"", ONE_INSTANCE, ONE_TOPIC, or a flag of `steadyrank.stats.pairs.result`."""
     df_method: str
-    """"satterthwaite" or "kenward-roger"; "exact" where one mean square is all that there is."""
+    """"satterthwaite" or "kenward-roger"; "exact" if there is only one mean square."""
     method: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DifferenceTest(Difference):
-    """The same in closed form, with the mean squares that it rests on."""
+    """A test in closed form, with its mean squares."""
 
     instance: Amount
     topic: Amount
@@ -83,17 +78,18 @@ def two_way_difference(
 ) -> DifferenceTest:
     """Test the mean of differences [instance, topic] to a deterministic system.
 
-    d[m, n] = delta + a[m] + u[n] + e[m, n], all random. The mean has variance
+    d[m, n] = delta + a[m] + u[n] + e[m, n] with random effects. The mean has variance
     (MSa + MSu - MSe) / (M N), with (MSa + MSu - MSe)² / (MSa²/(M-1) + MSu²/(N-1) +
     MSe²/((M-1)(N-1))) degrees of freedom. Components are estimated by REML: the smaller of MSa and
-    MSu, where it is not above MSe, is pooled with it, and then the other where it is not above that
-    pool. By Satterthwaite the variance is then MSu / (M N) on N - 1, MSa / (M N) on M - 1, or
-    without both the total mean square / (M N) on M N - 1. Kenward and Roger keep the uncertainty of
-    a component at 0: the first formula, with pooled mean squares. Assumes that effects are close to
-    normal. With one instance it is the paired t test, which is about that instance alone.
+    MSu, if not above MSe, is pooled with it, and then the other, if not above that pool. By
+    Satterthwaite's method the variance is then MSu / (M N) on N - 1, MSa / (M N) on M - 1, or
+    without both the total mean square / (M N) on M N - 1 degrees of freedom. Kenward and Roger
+    include the uncertainty of a component at 0: the first formula, with pooled mean squares.
+    Assumes that effects are close to normal. With one instance it is the paired t test, which is
+    only about that instance.
 
-    `df_method` is by default Kenward and Roger's with fewer than five instances, else
-    Satterthwaite's; where no component is at 0 both agree.
+    `df_method` is by default Kenward and Roger's with fewer than five instances, otherwise
+    Satterthwaite's; if no component is at 0 both agree.
 
     Reference: Satterthwaite 1946, doi:10.2307/3002019; Kenward & Roger 1997, doi:10.2307/2533558;
     Jayasinghe et al. 2015, doi:10.1016/j.ipm.2015.06.005.
@@ -107,7 +103,7 @@ def two_way_difference(
     m, n = d.shape
     return _test(
         float(d.mean()),
-        _squares_of(d[None]),
+        squares_of(d[None]),
         (m - 1, n - 1, (m - 1) * (n - 1)),
         n_systems=1,
         instances=m,
@@ -120,17 +116,17 @@ def two_way_difference(
 def nested_difference(
     first: ArrayLike, second: ArrayLike, *, df_method: DfMethod | None = None
 ) -> DifferenceTest:
-    """Test the difference of two systems, each with instances [instance, topic] of its own.
+    """Test the difference of two systems, each with different instances [instance, topic].
 
     y[s, m, n] = system + topic[n] + (system topic)[s, n] + instance[s, m] + e: with h = 1 / M1 +
     1 / M2 the difference of means has variance h (MSi + MSd - MSe) / N, where MSd is the variance
     of the topics' differences over h, and instances and residuals are pooled over both systems:
     M1 + M2 - 2, N - 1 and (M1 + M2 - 2)(N - 1) degrees of freedom, pooled as in
-    `two_way_difference`. The topics' own effects cancel: with equal numbers of instances this is
-    REML with topics as blocks, and with random topics wherever their variance is above 0. With
-    unequal ones REML also takes what the topics' sums say about system × topic, which is little
-    with many topics; with few, use `steadyrank.stats.mixed.fit.fit`. `df_method` and references as
-    there. Assumes that both systems vary alike.
+    `two_way_difference`. The effects of topics cancel: with equal numbers of instances this is
+    REML with topics as blocks, and also with random topics if their variance is above 0. With
+    unequal numbers REML also uses the information of the topics' sums about system × topic, which
+    is small for many topics; for few, use `steadyrank.stats.mixed.fit.fit`. `df_method` and
+    references as there. Assumes equal variances of both systems.
 
     >>> first = [[0.1, 0.6, 0.4, 0.8], [0.2, 0.7, 0.3, 0.9]]
     >>> test = nested_difference(first, [[0.1, 0.5, 0.4, 0.7], [0.1, 0.6, 0.3, 0.8]])
@@ -174,8 +170,8 @@ Squares = tuple[Any, Any, Any]
 """Sums of squares of instances, of topics (of differences, or systems × topics) and the rest."""
 
 
-def _squares_of(systems: np.ndarray) -> Squares:
-    """Of [..., system, instance, topic], where one system is the differences to another."""
+def squares_of(systems: np.ndarray) -> Squares:
+    """Return sums of squares of [..., system, instance, topic]; one system holds differences."""
     if systems.shape[-3] == 1:
         d = systems[..., 0, :, :]
         instance, topic, rest = sums_of_squares(d - d.mean(axis=(-2, -1), keepdims=True), CROSSED)
@@ -196,9 +192,9 @@ def _test(
     df_method: DfMethod,
     method: str,
 ) -> DifferenceTest:
-    """From sums of squares of the systems that vary, and instances of each, or their harmonic mean.
+    """Test a difference, given sums of squares and the (harmonic mean) number of instances.
 
-    Squares that are rounding count as 0.
+    Squares that are only rounding count as 0.
     """
     instance, topic, error = (
         Amount.rounded(float(ss), df, tiny) for ss, df in zip(squares, free, strict=True)
@@ -209,19 +205,15 @@ def _test(
     flag = {(True, True): TOO_FEW, (True, False): ONE_INSTANCE, (False, True): ONE_TOPIC}.get(
         (instance.df == 0, topic.df == 0), ""
     )
-    with np.errstate(divide="ignore", invalid="ignore"):
-        statistic = float(np.float64(estimate) / standard_error)
-    pvalue = float(2.0 * special.stdtr(df, -abs(statistic)))
+    statistic, pvalue = t_test(np.float64(estimate), standard_error, df, tiny)
     if standard_error == 0.0:
-        same = abs(estimate) <= tiny
-        flag, pvalue = (NO_DIFFERENCE, 1.0) if same else (ZERO_VARIANCE, 0.0)
-        statistic = float("nan") if same else float(np.copysign(np.inf, estimate))
+        flag = NO_DIFFERENCE if abs(estimate) <= tiny else ZERO_VARIANCE
     return DifferenceTest(
         estimate=estimate,
         standard_error=standard_error,
         df=df,
-        statistic=statistic,
-        pvalue=pvalue,
+        statistic=float(statistic),
+        pvalue=float(pvalue),
         instance=instance,
         topic=topic,
         error=error,
@@ -236,7 +228,7 @@ def _test(
 def _combined(
     instance: Amount, topic: Amount, error: Amount, df_method: DfMethod
 ) -> tuple[float, float, tuple[str, ...]]:
-    """The mean square of the estimate, its degrees of freedom, and the components dropped."""
+    """Return the mean square of the estimate, its degrees of freedom, and dropped components."""
     if error.df == 0:
         left = topic if topic.df else instance
         return left.ms, left.df or float("nan"), ()
@@ -250,10 +242,10 @@ def _combined(
 def _variances(
     instance: Amount, topic: Amount, error: Amount, dropped: tuple[str, ...], shape: Sequence[float]
 ) -> dict[str, float]:
-    """Components from the mean squares; those of dropped ones are pooled with the error's.
+    """Return components from the mean squares; those of dropped ones are pooled with the error's.
 
-    With one instance (or topic) the topics' (instances') mean square is all that there is: their
-    own variance and the residual's are not told apart.
+    With one instance (or topic) there is only the topics' (instances') mean square: their variance
+    and the residual's cannot be separated.
     """
     named = {"instance": instance, "topic": topic}
     if error.df == 0:
@@ -270,7 +262,7 @@ def _variances(
 
 
 class PooledSquares(NamedTuple):
-    """Mean squares as REML takes them: those of dropped components equal the residual's."""
+    """Mean squares pooled as in REML: those of dropped components equal the residual's."""
 
     instance: np.ndarray
     topic: np.ndarray
@@ -281,7 +273,7 @@ class PooledSquares(NamedTuple):
 
 
 def default_df_method(instances: float) -> DfMethod:
-    """Kenward and Roger's below `FEW_INSTANCES`, Satterthwaite's from there on."""
+    """Return Kenward and Roger's method below `FEW_INSTANCES`, otherwise Satterthwaite's."""
     return "kenward-roger" if instances < FEW_INSTANCES else "satterthwaite"
 
 
@@ -290,10 +282,10 @@ def pooled_squares(
 ) -> PooledSquares:
     """Pool mean squares that do not exceed the residual's, the smallest first.
 
-    REML maximises over eigenvalues of which none is below the residual's. The smaller of both mean
-    squares is pooled with the residual's unless it is above it, and then the other unless that is
-    above the pool, which may be less than the residual's mean square was (Thompson, Annals of
-    Mathematical Statistics 33(1), 1962).
+    REML maximises over eigenvalues, none of which is below the residual's. The smaller of both mean
+    squares is pooled with the residual's unless it exceeds it, and then the other unless it exceeds
+    the pool, which may be smaller than the residual's mean square (Thompson, Annals of Mathematical
+    Statistics 33(1), 1962).
 
     >>> one, both = np.array(0.2), np.array(0.9)
     >>> pooled = pooled_squares(one, both, np.array(1.0), free=(4, 4, 16))
@@ -320,12 +312,12 @@ def pooled_squares(
 
 
 def combined_mean_squares(squares: PooledSquares, *, free: Free, df_method: DfMethod) -> np.ndarray:
-    """Mean square of the estimate and its degrees of freedom, [2, ...].
+    """Return the mean square of the estimate and its degrees of freedom, [2, ...].
 
-    The estimate has mean square c = MSa + MSu - MSe, of pooled mean squares. Satterthwaite's
-    degrees of freedom take a component at 0 as known: c² / (MSa²/fa + MSu²/fu + MSe²/fe), or
-    the one mean square's own that is left, or all where none is. Kenward and Roger's are the first
-    formula throughout; the adjustment of the standard error is 0 where a layout is balanced.
+    The estimate has mean square c = MSa + MSu - MSe, with pooled mean squares. Satterthwaite's
+    degrees of freedom treat a component at 0 as known: c² / (MSa²/fa + MSu²/fu + MSe²/fe), or those
+    of the one remaining mean square, or all if none remains. Kenward and Roger's always follow the
+    formula; their adjustment of the standard error is 0 for a balanced layout.
 
     >>> left = pooled_squares(np.array(0.8), np.array(3.0), np.array(1.0), free=(2, 9, 18))
     >>> for method in ("satterthwaite", "kenward-roger"):
@@ -342,88 +334,3 @@ def combined_mean_squares(squares: PooledSquares, *, free: Free, df_method: DfMe
         none = ~(squares.has_instance | squares.has_topic)
         df = np.where(several, df, np.where(none, sum(free), one))
     return np.stack([combined, df])
-
-
-def t_pvalues(z: np.ndarray, *, df: float | None = None) -> np.ndarray:
-    """Two-sided p of Student's t of differences [..., topic], on N - 1 degrees of freedom or `df`.
-
-    Without spread p is 0, or 1 where there is no difference either.
-
-    >>> t_pvalues(np.array([[0.1, 0.0, 0.3, 0.2], [0.1, 0.1, 0.1, 0.1]])).round(4).tolist()
-    [0.1027, 0.0]
-    """
-    mean, error = means_and_errors(z)
-    return _pvalues(mean, error, z.shape[-1] - 1.0 if df is None else df, np.abs(z).max(axis=-1))
-
-
-def means_and_errors(z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Mean of differences [..., topic], and its standard error."""
-    n = z.shape[-1]
-    mean = z.mean(axis=-1)
-    off = z - mean[..., None]
-    squares = np.einsum("...n,...n->...", off, off)
-    return mean, np.sqrt(squares / (n * (n - 1.0)))
-
-
-def two_way_pvalues(differences: np.ndarray) -> np.ndarray:
-    """p of `two_way_difference`, of differences [..., instance, topic].
-
-    >>> d = np.array([[0.3, 0.5, 0.1, 0.6], [0.4, 0.5, 0.2, 0.8], [0.2, 0.6, 0.1, 0.7]])
-    >>> two_way_pvalues(d).round(5).item()
-    0.04292
-    """
-    if differences.shape[-2] == 1:
-        return t_pvalues(differences[..., 0, :])
-    return _random_pvalues(differences.mean(axis=(-2, -1)), differences[..., None, :, :])
-
-
-def nested_pvalues(first: np.ndarray, second: np.ndarray, *, df: float | None = None) -> np.ndarray:
-    """p of `nested_difference`, of two systems [..., instance, topic].
-
-    On `df` degrees of freedom, if given, in place of its own.
-    """
-    m = first.shape[-2]
-    if m == 1:
-        return t_pvalues((first - second)[..., 0, :], df=df)
-    contrast = first.mean(axis=-2) - second.mean(axis=-2)
-    return _random_pvalues(contrast.mean(axis=-1), np.stack([first, second], axis=-3), df=df)
-
-
-def welch_pvalues(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """p of Welch's t test on the instances' means over topics: blind to other topics."""
-    means = [scores.mean(axis=-1) for scores in (first, second)]
-    sizes = [by_instance.shape[-1] for by_instance in means]
-    errors = [x.var(axis=-1, ddof=1) / n for x, n in zip(means, sizes, strict=True)]
-    df = satterthwaite(errors, [n - 1.0 for n in sizes], without=1.0)
-    size = np.maximum(np.abs(means[0]).max(axis=-1), np.abs(means[1]).max(axis=-1))
-    return _pvalues(means[0].mean(axis=-1) - means[1].mean(axis=-1), np.sqrt(sum(errors)), df, size)
-
-
-def _random_pvalues(
-    mean: np.ndarray, systems: np.ndarray, *, df: float | None = None
-) -> np.ndarray:
-    """p of a mean difference from the systems that vary, [..., system, instance, topic]."""
-    n_systems, m, n = systems.shape[-3:]
-    own = n_systems * (m - 1)
-    free = (own, n - 1, own * (n - 1))
-    size = np.abs(systems).max(axis=(-3, -2, -1))
-    tiny = np.square(CONSTANT * np.maximum(1.0, size))
-    squares = [ss / df for ss, df in zip(_squares_of(systems), free, strict=True)]
-    pooled = pooled_squares(
-        *(np.where(square <= tiny, 0.0, square) for square in squares), free=free
-    )
-    combined, satterthwaite = combined_mean_squares(
-        pooled, free=free, df_method=default_df_method(m)
-    )
-    error = np.sqrt(n_systems / (m * n) * combined)
-    return _pvalues(mean, error, satterthwaite if df is None else df, size)
-
-
-def _pvalues(
-    mean: np.ndarray, error: np.ndarray, df: np.ndarray | float, size: np.ndarray
-) -> np.ndarray:
-    tiny = CONSTANT * np.maximum(1.0, size)
-    sure = error <= tiny
-    t = np.abs(mean) / np.where(sure, 1.0, error)
-    pvalue = np.minimum(1.0, 2.0 * special.stdtr(df, -t))
-    return np.asarray(np.where(sure, (np.abs(mean) <= tiny).astype(float), pvalue))

@@ -1,7 +1,7 @@
-"""What topics are wanted for: the method of a plan, its error rates, and its formulas.
+"""The specification of a plan: its method, error rates and formulas.
 
-One design for one-way ANOVA of m systems, t tests and intervals of two: `plan` and whoever else
-turns a variance into a number of topics asks it (Sakai & Shang, EVIA 2016).
+It converts a variance into a number of topics, for one-way ANOVA of m systems, and for t tests and
+intervals of two (Sakai & Shang, EVIA 2016).
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from steadyrank.stats.planning import design
 
 Method = Literal["anova", "ttest", "interval"]
 Formula = Literal["exact", "nagata", "corrected"]
-"""Exact power of the published tests, the published approximations, or exact power of `compare`'s
-own paired t test, which allows for skewed differences."""
+"""Exact power of the published tests, the published approximations, or exact power of the paired t
+test of `compare`, which allows for skewed differences."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Demands:
-    """A method with all that it needs besides a variance.
+    """A method with all its arguments except a variance.
 
-    Where `paired`, the variance that the functions take is half that of differences.
+    If `paired`, the variance is half that of differences.
     """
 
     method: Method
@@ -38,19 +38,24 @@ class Demands:
     minimum_difference: float | None
     width: float | None
     comparisons: int = 1
-    """Over which alpha is kept, by Bonferroni's bound; 1 for ANOVA."""
+    """Number of comparisons that share alpha, by Bonferroni's bound; 1 for ANOVA."""
     level: float | None = None
-    """Of a single comparison, where the family that decides has its own; else Bonferroni's."""
+    """Level of a single comparison, if not Bonferroni's."""
 
     @property
     def comparison_alpha(self) -> float:
-        """Of a single comparison."""
+        """Level of a single comparison."""
         return self.level or self.alpha / self.comparisons
 
     def topics(self, variance: float) -> int:
-        """The number of topics needed."""
+        """Return the number of topics needed."""
         if self.method == "interval":
-            return self._topics_for_width(_wanted(self.width), variance)
+            level = self.comparison_alpha
+            if self.formula == "nagata":
+                return design.nagata_topics_for_width(_wanted(self.width), variance, alpha=level)
+            return design.topics_for_width(
+                _wanted(self.width), variance, paired=self.paired, alpha=level
+            )
         difference, rates = _wanted(self.minimum_difference), self._rates()
         if self.formula != "nagata":
             return design.topics_for_range(difference, variance, **self._layout(), **rates)
@@ -62,15 +67,8 @@ class Demands:
             difference, variance, paired=self.paired, **rates
         )
 
-    def _topics_for_width(self, width: float, variance: float) -> int:
-        if self.formula == "nagata":
-            return design.nagata_topics_for_width(width, variance, alpha=self.comparison_alpha)
-        return design.topics_for_width(
-            width, variance, paired=self.paired, alpha=self.comparison_alpha
-        )
-
     def power(self, variance: float, n_topics: float) -> float:
-        """Exact power of that many topics; NaN without a minimum difference."""
+        """Return the exact power of n topics; NaN without a minimum difference."""
         if self.minimum_difference is None:
             return math.nan
         return design.range_power(
@@ -82,7 +80,7 @@ class Demands:
         )
 
     def smallest_difference(self, variance: float, n_topics: float) -> float:
-        """The difference that this many topics show with power 1 - beta."""
+        """Return the difference that n topics detect with power 1 - beta."""
         rates = self._rates()
         if self.formula != "nagata" or self.method == "interval":
             return design.smallest_range(variance, n_topics, **self._layout(), **rates)
@@ -91,7 +89,7 @@ class Demands:
         return design.nagata_smallest_difference(variance, n_topics, paired=self.paired, **rates)
 
     def expected_width(self, variance: float, n_topics: float) -> float:
-        """Of the interval of the difference of two systems; NaN for ANOVA."""
+        """Return the expected width of the interval of a difference; NaN for ANOVA."""
         if self.method == "anova":
             return math.nan
         return design.expected_width(
@@ -126,9 +124,8 @@ def check_demands(
     width: Any = None,
     topics: Any = None,
     comparisons: Any = 1,
-    level: float | None = None,
 ) -> Demands:
-    """Demands that make sense; with `topics`, what these must show may be left open."""
+    """Return valid demands; with `topics`, a minimum difference or width is optional."""
     check_choice("method", method, get_args(Method))
     check_choice("formula", formula, get_args(Formula))
     design.check_rates(check_number("alpha", alpha), check_number("beta", beta))
@@ -153,12 +150,11 @@ def check_demands(
         minimum_difference=minimum_difference,
         width=width,
         comparisons=check_comparisons(comparisons),
-        level=level,
     )
 
 
 def _check_aim(method: str, minimum_difference: Any, width: Any, topics: Any) -> None:
-    """A difference or a width, above 0; neither is needed where the topics are given."""
+    """Check a difference or a width, above 0; neither is required if `topics` are given."""
     if topics is not None:
         check_whole("n_topics", topics)
     if minimum_difference is not None:
@@ -169,18 +165,18 @@ def _check_aim(method: str, minimum_difference: Any, width: Any, topics: Any) ->
         return
     if method == "interval" and width is None:
         raise InputError(
-            f"give the width that intervals may have, as {arg('width=')}, such as 0.1, or "
-            f"{arg('n_topics=')} to see how wide the intervals of a number of topics are"
+            f"specify the width of intervals, as {arg('width=')}, such as 0.1, or "
+            f"{arg('n_topics=')} to see the width of intervals for a number of topics"
         )
     if method != "interval" and minimum_difference is None:
         raise InputError(
-            f"give the minimum difference that topics must show, as {arg('minimum_difference=')}, "
+            f"specify the minimum difference to detect, as {arg('minimum_difference=')}, "
             f"such as 0.05, or {arg('n_topics=')} to see what a number of topics can detect"
         )
 
 
 MOST_COMPARISONS = 10**9
-"""More leave a level that no test is used at, nor its distribution computed to."""
+"""Largest number of comparisons; with more, the level of each would be too small to compute."""
 
 
 def _is_whole(value: Any) -> bool:
@@ -188,7 +184,7 @@ def _is_whole(value: Any) -> bool:
 
 
 def check_comparisons(comparisons: Any) -> int:
-    """A number of comparisons that are corrected together."""
+    """Return a valid number of comparisons that are corrected together."""
     if not _is_whole(comparisons) or not 1 <= comparisons <= MOST_COMPARISONS:
         raise bad_value(
             "comparisons", f"be a whole number from 1 to {MOST_COMPARISONS:,}", comparisons
@@ -200,8 +196,8 @@ def _check_systems(method: str, systems: Any) -> int:
     if method == "anova":
         if systems is None:
             raise InputError(
-                f"give the number of systems that ANOVA will compare, as {arg('systems=')}, such "
-                f"as 10; two systems have {arg('method', 'ttest')}"
+                f"specify the number of systems that ANOVA will compare, as {arg('systems=')}, "
+                f"such as 10; for two systems use {arg('method', 'ttest')}"
             )
         return check_whole("systems", systems)
     if systems not in (None, 2):
@@ -212,14 +208,14 @@ def _check_systems(method: str, systems: Any) -> int:
 
 
 def check_positive(name: str, value: Any) -> float:
-    """A finite number above 0."""
+    """Return a finite number above 0."""
     if not 0.0 < check_number(name, value) < math.inf:
         raise bad_value(name, "be a number above 0", value)
     return float(value)
 
 
 def check_whole(name: str, value: Any) -> int:
-    """A number of topics or systems: whole, at least 2."""
+    """Return a whole number of topics or systems, at least 2."""
     if not _is_whole(value) or not 2 <= value <= design.MOST_TOPICS:
         raise bad_value(name, "be a whole number of at least 2", value)
     return int(value)

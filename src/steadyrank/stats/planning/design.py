@@ -1,11 +1,11 @@
-"""How many topics for a given power or interval, and what a given number of topics buys.
+"""How many topics does a given power or interval require, and what does a number of topics detect?
 
-For anyone who builds a test collection (Sakai & Shang, EVIA 2016): m systems compared by their
-range, the gap between the best and the worst, by one-way ANOVA; two systems by t tests or
+For building a test collection (Sakai & Shang, EVIA 2016): m systems are compared by their range,
+the difference between the best and the worst, by one-way ANOVA; two systems by t tests or
 intervals. Exact by the noncentral F distribution, or by the published approximations of Nagata.
 
-And what a paired t test on these topics can see: its power, and the smallest difference it detects,
-for anyone who finds no significant difference and must say what was missed.
+Also the power of a paired t test, and the smallest difference that it detects, to report if no
+difference is significant.
 """
 
 from __future__ import annotations
@@ -21,22 +21,21 @@ from scipy import special
 from steadyrank.errors import InputError, arg, bad_value
 from steadyrank.stats.inputs import check_open_unit
 from steadyrank.stats.pairs.corrected_t import adverse, corrected_reach
-from steadyrank.stats.planning.sizes import fewest, whole_size
 
 MOST_TOPICS = 10**15
-"""Larger sets are refused: whole numbers beyond 2^53 are not told apart in floating point."""
+"""Largest number of topics: floating point does not represent all whole numbers beyond 2^53."""
 
 SMALLEST_BETA = 1e-9
-"""Powers nearer to 1 are not computed to enough digits."""
+"""Smallest beta: powers closer to 1 are not computed to enough digits."""
 
 MOST_STEPS = 300
-"""Of a search that takes ten; halving a bracket so often leaves nothing of it."""
+"""Limit of a search that usually takes ten steps."""
 
 ENDLESS = 1e12
-"""Degrees of freedom from which on those of the error are taken as infinite."""
+"""Degrees of freedom from which those of the error count as infinite."""
 
 LARGE_NONCENTRALITY = 1e9
-"""From here on the numerator of F varies by less than 1e-4 of itself and counts as constant."""
+"""Noncentrality from which the relative variation of the numerator of F, below 1e-4, is ignored."""
 
 NAGATA = {
     (0.01, 0.10): (10.439, 5.213),
@@ -47,18 +46,52 @@ NAGATA = {
 """(alpha, beta) to the c0 and c1 of the noncentrality c0 + c1 sqrt(m - 1)."""
 
 
+def whole_size(size: ArrayLike, least: float = 1.0) -> np.ndarray:
+    """Return sizes rounded up, at least `least`, ignoring rounding errors above a whole number.
+
+    >>> whole_size([0.2, 4.0000000000000009, 4.1]).tolist()
+    [1.0, 4.0, 5.0]
+    """
+    return np.asarray(np.maximum(least, np.ceil(np.asarray(size) * (1.0 - 1e-12))))
+
+
+def fewest(is_enough: Callable[[int], bool], *, guess: float, least: int, most: int) -> int | None:
+    """Return the smallest number from `least` to `most` that is enough, if every larger one is.
+
+    By exponential search from a guess, then bisection; None if not even `most` is enough.
+
+    >>> fewest(lambda n: n * n > 50, guess=100, least=2, most=1000)
+    8
+    """
+    high = int(min(max(guess, least), most))
+    step = max(1, high // 64)
+    low = high
+    while not is_enough(high):
+        if high >= most:
+            return None
+        low, high, step = high, min(high + step, most), 2 * step
+    while low >= high:
+        low = max(high - step, least - 1)
+        if low >= least and is_enough(low):
+            low, high, step = low, low, 2 * step
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if is_enough(middle) else (middle, high)
+    return high
+
+
 def f_power(noncentrality: float, df1: float, df2: float, alpha: float = 0.05) -> float:
-    """Chance that an F test at level alpha rejects, given the noncentrality.
+    """Return the probability that an F test at level alpha rejects, given the noncentrality.
 
     Poisson mixture of central tails: sum over j of Poisson(j; noncentrality / 2) times
-    P(Beta(df1/2 + j, df2/2) > x), x = df1 c / (df1 c + df2), c the critical value. SciPy's own
-    noncentral F stops its sum at 1e-4 in older versions, which would move the number of topics.
+    P(Beta(df1/2 + j, df2/2) > x), x = df1 c / (df1 c + df2), c the critical value. SciPy's
+    noncentral F is exact only to 1e-4 in older versions, which would change numbers of topics.
 
     >>> round(f_power(15.65, 9, 990), 4)
     0.7959
     """
     check_open_unit("alpha", alpha)
-    # By symmetry from the lower tail, where small alphas keep their digits.
+    # Computed from the lower tail, where small alphas keep their digits.
     critical = 1.0 / float(special.fdtri(df2, df1, alpha))
     if noncentrality > LARGE_NONCENTRALITY:
         reach = (noncentrality + df1) / (df1 * critical)
@@ -69,7 +102,7 @@ def f_power(noncentrality: float, df1: float, df2: float, alpha: float = 0.05) -
 
 
 def _poisson_rule(mean: float) -> tuple[np.ndarray, np.ndarray]:
-    """Numbers j and weights of a Poisson law; wide laws are thinned to steps of sd / 8."""
+    """Return values j and weights of a Poisson distribution; in steps of sd / 8 if it is wide."""
     sd = math.sqrt(mean)
     step = max(1.0, math.floor(sd / 8.0))
     j = np.arange(max(0.0, math.floor(mean - 9.0 * sd - 9.0)), mean + 9.0 * sd + 20.0, step)
@@ -79,14 +112,14 @@ def _poisson_rule(mean: float) -> tuple[np.ndarray, np.ndarray]:
 
 
 WIDE = 1e-3
-"""A difference of two tails that has thirteen digits."""
+"""Smallest difference of two tails with thirteen digits."""
 
 
 def _tails(a: np.ndarray, b: float, x: float) -> np.ndarray:
-    """P(Beta(a, b) > x) for ascending a; where these are 1 apart, each from the one before.
+    """Return P(Beta(a, b) > x) for ascending a; recursively if these are 1 apart.
 
-    Two such tails differ by x^a (1 - x)^b / (a B(a, b)), the next two by x (a + b) / (a + 1) times
-    as much. SciPy has to compute the largest of these differences only, which gives their scale.
+    Adjacent tails differ by x^a (1 - x)^b / (a B(a, b)), the next ones by x (a + b) / (a + 1) times
+    as much. SciPy computes only the largest of these differences, which gives their scale.
     """
     if len(a) < 2 or a[1] - a[0] != 1.0:
         return np.asarray(special.betaincc(a, b, x))
@@ -103,11 +136,11 @@ def _tails(a: np.ndarray, b: float, x: float) -> np.ndarray:
 def noncentrality_for_power(
     power: float, df1: float, df2: float, alpha: float = 0.05, *, guess: float = 16.0
 ) -> float:
-    """The noncentrality at which an F test at level alpha has this power, above alpha.
+    """Return the noncentrality at which an F test at level alpha has this power, above alpha.
 
-    Bracketed from a guess, then by lines and halves in turn: on the normal scale, power is nearly
-    linear in the root of the noncentrality. SciPy's root finders take longer to import than the
-    whole answer takes. Infinitely many degrees of freedom of the error are those of chi-square.
+    Bracketed from a guess, then by secant steps and bisection in turn: on the normal scale, power
+    is nearly linear in the root of the noncentrality. SciPy's root finders take longer to import
+    than this takes. With infinite df2 the test is chi-square.
 
     >>> round(noncentrality_for_power(0.7959, 9, 990), 2)
     15.65
@@ -134,19 +167,19 @@ def noncentrality_for_power(
         low, below, high, above = (
             (root, value, high, above) if value < 0.0 else (low, below, root, value)
         )
-    while surplus(root) < 0.0:  # no less than the power asked for, by rounding either
+    while surplus(root) < 0.0:  # at least the requested power, despite rounding
         root, nudge = root * (1.0 + nudge), 2.0 * nudge
     return root * root
 
 
 FEWEST_CORRECTED = 5
-"""Topics below which the corrected test claims nothing."""
+"""Fewest topics for which the corrected test can be significant."""
 
 
 def corrected_level(alpha: float, n: float) -> float:
-    """The level at which Student's test of n topics decides as the corrected test at alpha does.
+    """Return the level of Student's test of n topics that is equivalent to the corrected test.
 
-    A limit of the corrected t test, `compare`'s own, lies c + G (2 c² + 1) / 6 standard errors away
+    A limit of the corrected t test, used by `compare`, is c + G (2 c² + 1) / 6 standard errors away
     instead of Student's quantile c (`stats.pairs.corrected_t`), with the G of differences without
     skewness. 0 below five topics.
 
@@ -161,13 +194,13 @@ def corrected_level(alpha: float, n: float) -> float:
 
 
 def t_power(difference: ArrayLike, sd: ArrayLike, n: ArrayLike, alpha: float = 0.05) -> np.ndarray:
-    """Chance that a two-sided paired t test of n topics rejects, given the true mean difference.
+    """Return the power of a two-sided paired t test of n topics, given the true mean difference.
 
     P(|T| > t) with T noncentral t, n - 1 degrees of freedom, noncentrality sqrt(n) difference / sd
     and t the two-sided critical value; `sd` is that of the differences by topic. Arguments
     broadcast; n may be real. Assumes normal differences. Do not compute it from the observed
-    difference of the same data ("post hoc power"): that restates the p-value. NaN for n < 2 or a
-    missing argument; without spread it is 1, or 0 where there is no difference either.
+    difference of the same data ("post hoc power"), which is a function of the p-value. NaN for
+    n < 2 or a missing argument; if sd is 0 it is 1, or 0 for a difference of 0.
 
     Reference: Hoenig and Heisey 2001, doi:10.1198/000313001300339897; Sakai 2016,
     doi:10.1007/s10791-015-9273-z.
@@ -187,7 +220,7 @@ def t_power(difference: ArrayLike, sd: ArrayLike, n: ArrayLike, alpha: float = 0
 
 
 def _t_power(difference: float, sd: float, n: float, alpha: float) -> float:
-    """The square of t is F with 1 and n - 1 degrees of freedom."""
+    """Return the power of one test; the square of t is F with 1 and n - 1 degrees of freedom."""
     if sd == 0.0 or difference == 0.0:
         return alpha if sd > 0.0 else float(difference != 0.0)
     return f_power(n * (difference / sd) ** 2, 1, n - 1.0, alpha)
@@ -196,13 +229,13 @@ def _t_power(difference: float, sd: float, n: float, alpha: float) -> float:
 def smallest_difference(
     sd: ArrayLike, n: ArrayLike, *, alpha: float = 0.05, power: float = 0.8, corrected: bool = False
 ) -> np.ndarray:
-    """The mean difference that a two-sided paired t test of n topics detects with this power.
+    """Return the mean difference that a two-sided paired t test detects with this power.
 
     Solves t_power(difference, sd, n, alpha) = power; the solution is sd times a function of n.
-    With `corrected` for `compare`'s own test (`corrected_level`), infinite below five topics.
-    `sd` is that of the differences by topic; arguments broadcast. Assumes normal differences. Do
-    not read a smaller observed difference as evidence of none: that needs an equivalence test.
-    0 where power is at most alpha, NaN for n < 2 or a missing argument.
+    With `corrected` for the test of `compare` (`corrected_level`), infinite below five topics.
+    `sd` is that of the differences by topic; arguments broadcast. Assumes normal differences. A
+    smaller observed difference is no evidence of equality: that requires an equivalence test. 0 if
+    power is at most alpha, NaN for n < 2 or a missing argument.
 
     Reference: Sakai 2016, doi:10.1007/s10791-015-9273-z.
 
@@ -215,16 +248,16 @@ def smallest_difference(
     sizes, place = np.unique(size, return_inverse=True)
     effects = np.array([_smallest_effect(float(n), alpha, power, corrected) for n in sizes])
     effect = effects[place.reshape(size.shape)]
-    # Where nothing is ever claimed, a difference that does not vary is not either.
+    # If no difference can be significant, neither can one without variance.
     endless = np.isinf(effect) & (spread == 0.0)
     return np.where(endless, np.inf, np.where(endless, 1.0, spread) * effect)
 
 
 def detectable(smallest: ArrayLike) -> float:
-    """The detectable difference of a table, from what the test of each pair detects.
+    """Return the detectable difference of a table, from those of its pairs.
 
-    Their root mean square, which is what the test of a pair with the mean variance detects, as
-    `plan` takes it of the same runs. NaN where none is known.
+    Their root mean square, which a pair with the mean variance detects, as in `plan` for the same
+    runs. NaN if none is known.
 
     >>> round(detectable(smallest_difference([0.1, 0.2], 50)), 4)
     0.0639
@@ -238,7 +271,7 @@ def detectable(smallest: ArrayLike) -> float:
 
 @functools.lru_cache(maxsize=1024)
 def _smallest_effect(n: float, alpha: float, power: float, corrected: bool) -> float:
-    """The standardised difference with this power at n topics, the same for any measure."""
+    """Return the standardised difference with this power at n topics."""
     if not n >= 2.0:
         return math.nan
     if power <= alpha:
@@ -260,14 +293,14 @@ def range_power(
     alpha: float = 0.05,
     corrected: bool = False,
 ) -> float:
-    """Power of n topics to see that m systems differ, if best and worst are `difference` apart.
+    """Return the power of n topics if the best and worst of m systems differ by `difference`.
 
     lambda = n difference² / (2 variance): the least favourable case, two systems half the
-    difference above and below the mean and the others on it. One-way ANOVA has m - 1 and m (n - 1)
-    degrees of freedom, and `variance` is that of a system's scores over topics. With `paired`, all
-    systems share the topics: (m - 1)(n - 1), and `variance` is the residual of the two-way layout;
-    for two systems this is the paired t test, and the residual half the variance of differences;
-    with `corrected` the corrected one. Assumes normal scores of equal variance.
+    difference above and below the mean and the others at the mean. One-way ANOVA has m - 1 and
+    m (n - 1) degrees of freedom, and `variance` is that of a system's scores over topics. With
+    `paired`, all systems share the topics: (m - 1)(n - 1), and `variance` is the residual of the
+    two-way layout; for two systems this is the paired t test, and the residual is half the variance
+    of differences; with `corrected` the corrected test. Assumes normal scores of equal variance.
 
     Reference: Sakai and Shang 2016, section 3; Sakai 2016, doi:10.1007/s10791-015-9273-z.
 
@@ -288,7 +321,7 @@ def range_power(
 
 
 def error_df(n: float, systems: int, paired: bool) -> float:
-    """Degrees of freedom of the error of n topics: of the two-way layout where `paired`."""
+    """Return degrees of freedom of the error of n topics; of the two-way layout if `paired`."""
     return (systems - 1 if paired else systems) * (n - 1.0)
 
 
@@ -302,7 +335,7 @@ def topics_for_range(
     beta: float = 0.2,
     corrected: bool = False,
 ) -> int:
-    """The smallest n >= 2 with range_power(difference, variance, n) >= 1 - beta.
+    """Return the smallest n >= 2 with range_power(difference, variance, n) >= 1 - beta.
 
     >>> topics_for_range(0.15, 0.114, systems=10), topics_for_range(0.05, 0.02, paired=True)
     (160, 128)
@@ -329,9 +362,9 @@ def smallest_range(
     beta: float = 0.2,
     corrected: bool = False,
 ) -> float:
-    """The difference between best and worst that n topics show with power 1 - beta.
+    """Return the difference between best and worst that n topics detect with power 1 - beta.
 
-    Solves range_power(difference, variance, n) = 1 - beta; infinite where no difference does.
+    Solves range_power(difference, variance, n) = 1 - beta; infinite if there is no solution.
 
     >>> round(smallest_range(0.114, 160, systems=10), 4)
     0.1497
@@ -347,7 +380,7 @@ def smallest_range(
 
 
 def expected_width(variance: float, n: float, *, paired: bool = True, alpha: float = 0.05) -> float:
-    """Expected full width of the 1 - alpha interval of the difference of two means.
+    """Return the expected full width of the 1 - alpha interval of the difference of two means.
 
     2 t E[S] sqrt(2 / n), E[S] = sqrt(2 variance / df) Gamma((df + 1) / 2) / Gamma(df / 2), t the
     critical value; df is n - 1 if `paired`, where `variance` is half the variance of differences,
@@ -364,7 +397,7 @@ def expected_width(variance: float, n: float, *, paired: bool = True, alpha: flo
 
 
 def _expected_sd(df: float) -> float:
-    """E[S] / sigma; logarithms of Gamma cancel where df is large, and Stirling's series serves."""
+    """Return E[S] / sigma; by Stirling's series for large df, where logarithms of Gamma cancel."""
     x = df / 2.0
     if x > 500.0:
         return 1.0 - 1.0 / (8.0 * x) + 1.0 / (128.0 * x**2) + 5.0 / (1024.0 * x**3)
@@ -374,7 +407,7 @@ def _expected_sd(df: float) -> float:
 def topics_for_width(
     width: float, variance: float, *, paired: bool = True, alpha: float = 0.05
 ) -> int:
-    """The smallest n >= 2 with expected_width(variance, n) <= width.
+    """Return the smallest n >= 2 with expected_width(variance, n) <= width.
 
     >>> topics_for_width(0.1, 0.029)
     92
@@ -388,7 +421,7 @@ def topics_for_width(
 
 
 def _smallest_size(enough: Callable[[int], bool], guess: float) -> int:
-    """The smallest n >= 2 that is enough, where every larger n is."""
+    """Return the smallest n >= 2 that is enough, if every larger n is."""
     found = fewest(enough, guess=guess, least=2, most=MOST_TOPICS)
     if found is None:
         raise _too_many()
@@ -396,10 +429,10 @@ def _smallest_size(enough: Callable[[int], bool], guess: float) -> int:
 
 
 def nagata_noncentrality(systems: int, *, alpha: float = 0.05, beta: float = 0.2) -> float:
-    """Nagata's linear approximation c0 + c1 sqrt(m - 1) of the noncentrality that is needed.
+    """Return Nagata's approximation c0 + c1 sqrt(m - 1) of the required noncentrality.
 
-    Published for four pairs of alpha and beta only. It stands for the limit of many topics, from
-    which it is 7.6 % off at m = 2 (.05, .20) and within 1 % from m = 5 on.
+    Published only for four pairs of alpha and beta. It approximates the limit of many topics, with
+    an error of 7.6 % at m = 2 (.05, .20) and within 1 % from m = 5 on.
 
     Reference: Nagata 2003; the pair .05, .20 by Sakai and Shang 2016, Table 3.
 
@@ -419,7 +452,7 @@ def nagata_noncentrality(systems: int, *, alpha: float = 0.05, beta: float = 0.2
 def nagata_topics_for_range(
     difference: float, variance: float, *, systems: int, alpha: float = 0.05, beta: float = 0.2
 ) -> int:
-    """The published number of topics of one-way ANOVA, ceil(2 lambda variance / difference²).
+    """Return the published topics of one-way ANOVA, ceil(2 lambda variance / difference²).
 
     Its exact power is slightly below 1 - beta for many systems. At least 2.
 
@@ -433,7 +466,7 @@ def nagata_topics_for_range(
 def nagata_smallest_range(
     variance: float, n: float, *, systems: int, alpha: float = 0.05, beta: float = 0.2
 ) -> float:
-    """The difference that the published formula gives n topics for."""
+    """Return the difference for which the published formula gives n topics."""
     noncentrality = nagata_noncentrality(systems, alpha=alpha, beta=beta)
     return math.sqrt(2.0 * noncentrality * variance / n)
 
@@ -446,7 +479,7 @@ def nagata_topics_for_difference(
     alpha: float = 0.05,
     beta: float = 0.2,
 ) -> int:
-    """The approximate number of topics of a t test of two systems (each, if not `paired`).
+    """Return the approximate number of topics of a t test (for each system if not `paired`).
 
     With z the sum of the upper alpha/2 and beta points of the normal law: (z sd / difference)² +
     z_alpha²/2 paired, sd that of differences; 2 (z sd / difference)² + z_alpha²/4 unpaired.
@@ -463,7 +496,7 @@ def nagata_topics_for_difference(
 def nagata_smallest_difference(
     variance: float, n: float, *, paired: bool = True, alpha: float = 0.05, beta: float = 0.2
 ) -> float:
-    """The difference that `nagata_topics_for_difference` gives n topics for; NaN where it has none.
+    """Return the difference for which `nagata_topics_for_difference` gives n topics, or NaN.
 
     >>> round(nagata_smallest_difference(0.02, 128), 4)
     0.0499
@@ -475,14 +508,14 @@ def nagata_smallest_difference(
 
 
 def _t_surplus(alpha: float, paired: bool) -> float:
-    """Topics that a t test needs beyond a normal one, roughly."""
+    """Return the approximate number of topics that a t test needs beyond a normal test."""
     return _upper(alpha / 2) ** 2 / (2.0 if paired else 4.0)
 
 
 def nagata_topics_for_width(width: float, variance: float, *, alpha: float = 0.05) -> int:
-    """The large-sample number of topics for an interval, ceil(8 z² variance / width²).
+    """Return the large-sample number of topics for an interval, ceil(8 z² variance / width²).
 
-    The published search for the exact number starts there. `variance` as in `expected_width`.
+    It is the start of the published search. `variance` as in `expected_width`.
 
     >>> nagata_topics_for_width(0.1, 0.029)
     90
@@ -496,7 +529,7 @@ def _nagata_width(width: float, variance: float, alpha: float) -> float:
 
 
 def _whole(size: float) -> int:
-    """Rounded up, at least 2."""
+    """Return a size rounded up, at least 2."""
     if size > MOST_TOPICS:
         raise _too_many()
     return int(whole_size(size, 2.0))
@@ -514,7 +547,7 @@ def _upper(tail: float) -> float:
 
 
 def check_rates(alpha: float, beta: float) -> None:
-    """Both between 0 and 1, and a power above the level, which any test has without data."""
+    """Check that both are between 0 and 1, and that the power exceeds the level."""
     check_open_unit("alpha", alpha)
     check_open_unit("beta", beta)
     if beta < SMALLEST_BETA:
@@ -522,5 +555,5 @@ def check_rates(alpha: float, beta: float) -> None:
     if 1.0 - beta <= alpha:
         raise InputError(
             f"{arg('beta')} {beta:g} means a power of {1.0 - beta:g}, no more "
-            f"than alpha {alpha:g}: give a smaller beta, such as 0.2"
+            f"than alpha {alpha:g}: use a smaller beta, such as 0.2"
         )

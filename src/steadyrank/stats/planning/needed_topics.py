@@ -1,8 +1,8 @@
-"""How many topics would show a difference that was observed, and how surely is that known?
+"""How many topics are required for an observed difference to be significant, with an interval?
 
-For anyone who has two runs that a paired t test does not tell apart: one number of topics, by the
-pair's own paired variance and at the level at which it is decided, with an interval from what the
-pilot's topics know of difference and variance. Where no number exists, none is given.
+For two runs that are not significantly different: the number of topics by the pair's paired
+variance and at the level of its test, with an interval from the precision of the difference and the
+variance in the pilot. It is infinite if no number suffices.
 """
 
 from __future__ import annotations
@@ -28,44 +28,44 @@ from steadyrank.stats.planning.design import (
 from steadyrank.stats.planning.variance import assured
 
 MOST_SHOWN = 100_000
-"""From so many on a page shows no number: nobody will make them."""
+"""Pages show no numbers of topics above this."""
 
 SMALL = 40
-"""Up to so many topics each number is looked up; beyond, the noncentrality is interpolated."""
+"""Up to this number of topics the table has each number; beyond, it is interpolated."""
 
 STEP, FAR = 1.25, 1e5
-"""Ratio of neighbouring numbers of topics in the table, and where it ends but for the limit."""
+"""Ratio of adjacent numbers of topics in the table, and its largest finite number."""
 
 NEAR_WHOLE, LARGE = 4.0, 10_000.0
-"""Closer to a whole number than the first over n, for n below the second, the exact power decides,
-not the interpolation, whose error in topics falls with their number."""
+"""For n below the second, if n is closer to a whole number than the first over n, the exact power
+decides instead of the interpolation, whose error in topics falls with their number."""
 
 SMALLEST_LEVEL = 1e-12
-"""Below, the table is not close enough for whole numbers."""
+"""At smaller levels the table is not precise enough for whole numbers."""
 
 SEARCHED = 4_000
-"""Pairs whose interval is searched for one by one."""
+"""Largest number of pairs whose intervals are computed one by one."""
 
 FARTHEST_T = 1000.0
-"""Beyond, the limits of the noncentrality are proportional to the statistic."""
+"""Beyond this, the limits of the noncentrality are proportional to the statistic."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class NeededTopics:
-    """Numbers of topics, one for each difference; infinite where no number suffices.
+    """Numbers of topics for each difference; infinite if no number suffices.
 
-    NaN where there is nothing to learn from: fewer than two topics.
+    NaN for fewer than two pilot topics.
     """
 
     topics: np.ndarray
-    """If difference and variance are those that were observed; no estimate without `high`."""
+    """Number if the observed difference and variance are the true ones; see `high`."""
     low: np.ndarray
     high: np.ndarray
-    """Infinite where the interval of the difference holds 0: then `low` is a lower bound, and all
-    that is known."""
+    """Infinite if the interval of the difference contains 0: then only the lower bound `low` is
+    known."""
     assured: np.ndarray
-    """With 80 % assurance against the variance, if the difference is the one that was observed:
-    what to tell somebody who asks for one number. As `topics` for a variance that is known."""
+    """Number with 80 % assurance against the variance, if the observed difference is the true one:
+    the number to recommend. Equals `topics` if the variance is known."""
 
 
 def needed_topics(
@@ -79,22 +79,21 @@ def needed_topics(
     variance_df: ArrayLike = math.inf,
     corrected: bool = False,
 ) -> NeededTopics:
-    """Topics with which a paired t test shows differences that were observed on n topics.
+    """Return the topics for which differences observed on n topics are significant by a t test.
 
     `variance` is that of the differences by topic (ddof 1); the arguments broadcast. `alpha` is the
-    level of one comparison, two-sided: for k comparisons that are corrected together, give the
-    family's over k, which suffices whatever stepdown correction decides in the end. `confidence`
-    is that of the interval of each pair; `variance_df` are the effective degrees of freedom of its
-    variance, as `pair_df` has them. With `corrected` the test is `compare`'s own.
+    level of one comparison, two-sided: for k comparisons that are corrected together, use the
+    family's over k, which suffices for any stepdown correction. `confidence` is that of the
+    interval of each pair; `variance_df` are the effective degrees of freedom of its variance
+    (`pair_df`). With `corrected` the test is that of `compare`.
 
-    The number depends on the standardised difference delta = difference / sd alone. The statistic
-    t = sqrt(n) difference / sd follows the noncentral t law with noncentrality sqrt(n) delta, which
-    gives an exact interval of delta for normal differences; the topics at its ends are the
-    interval. If it holds 0, no number of topics is certain to suffice: the upper end is infinite,
-    and what the observed difference would take is no estimate of anything (of 0.001 with the
-    variance below, 197,000 topics). Without a difference or any variance no number suffices; of a
-    difference without variance two topics do. Do not read it as a promise: runs picked because
-    they came out on top differ less than observed.
+    The number depends only on the standardised difference delta = difference / sd. The statistic
+    t = sqrt(n) difference / sd has the noncentral t distribution with noncentrality sqrt(n) delta,
+    which gives an exact interval of delta for normal differences; the topics at its limits are the
+    interval. If it contains 0, no number of topics is certain to suffice: the upper limit is
+    infinite, and the number for the observed difference is meaningless (197,000 topics for 0.001
+    with the variance below). Without a difference no number suffices; for a difference without
+    variance two topics do. It is no guarantee: runs selected as the best differ less than observed.
 
     >>> needed = needed_topics([0.02, 0.05], 0.025, 50)
     >>> needed.topics.tolist(), needed.low.tolist(), needed.high.tolist()
@@ -103,7 +102,7 @@ def needed_topics(
     check_rates(alpha, beta)
     if alpha < SMALLEST_LEVEL:
         raise InputError(
-            f"the level of a comparison must be at least {SMALLEST_LEVEL:g}, got {alpha:g}: give a "
+            f"the level of a comparison must be at least {SMALLEST_LEVEL:g}, got {alpha:g}: use a "
             "larger alpha or fewer comparisons"
         )
     tail = (1.0 - check_open_unit("confidence", confidence)) / 2.0
@@ -122,34 +121,10 @@ def needed_topics(
     return NeededTopics(**dict(zip(("topics", "low", "high", "assured"), found, strict=True)))
 
 
-def topics_to_separate(
-    difference: ArrayLike,
-    variance: ArrayLike,
-    variance_df: ArrayLike,
-    *,
-    alpha: float = 0.05,
-    beta: float = 0.2,
-) -> np.ndarray:
-    """Topics with which `compare` tells two runs apart, with 80 % assurance: one number each.
-
-    Of the observed `difference`, taken as the true one, and the `variance` of the differences by
-    topic with its effective degrees of freedom (`pair_df`). `alpha` is the level of one comparison:
-    the family's over the number of comparisons, or 2 T(-c) of a critical value c of that family.
-    Infinite without a difference.
-
-    >>> topics_to_separate(0.05, 0.025, 40.0, alpha=0.05 / 15).tolist()
-    209.0
-    """
-    n = np.full(np.shape(difference), 2.0)
-    return needed_topics(
-        difference, variance, n, alpha=alpha, beta=beta, variance_df=variance_df, corrected=True
-    ).assured
-
-
 def _standardised_limits(
     standardised: np.ndarray, n: np.ndarray, tail: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The least and the largest absolute standardised difference that the data allow."""
+    """Return the limits of the absolute standardised differences."""
     root = np.sqrt(np.where(n >= 2.0, n, np.nan))
     t = standardised * root
     shrunk = np.where(np.isfinite(t), np.minimum(t, FARTHEST_T), 1.0)
@@ -157,22 +132,22 @@ def _standardised_limits(
     with np.errstate(invalid="ignore"):
         factor = np.where(np.isinf(t), np.inf, np.where(t > FARTHEST_T, t / FARTHEST_T, 1.0))
         least, most = np.maximum(low, 0.0) * factor, np.maximum(high, -low) * factor
-        # 0 times infinity: a difference without variance is known, however few the topics.
+        # Instead of 0 times infinity: a difference without variance is known exactly.
         least = np.where(np.isinf(t), np.inf, least)
     missing = np.isnan(standardised)
     return tuple(np.where(missing, np.nan, end / root) for end in (least, most))  # type: ignore[return-value]
 
 
 def _noncentrality_at(df: np.ndarray, rate: float, t: np.ndarray) -> np.ndarray:
-    """The noncentrality at which t is the quantile of this rate.
+    """Return the noncentrality at which t is the quantile of this rate.
 
-    Where very many have the same degrees of freedom, as all pairs of runs do, through a spline
-    over the searches for some: both agree to five digits.
+    If very many t have the same degrees of freedom, as for all pairs of runs, by a spline through
+    some of them: both agree to five digits.
     """
     found = np.full(t.shape, np.nan)
     for each in np.unique(df[~np.isnan(df)]).tolist():
         own = df == each
-        if own.sum() <= SEARCHED or each < 4.0:  # with fewer, some searches are off themselves
+        if own.sum() <= SEARCHED or each < 4.0:  # SciPy is inexact for fewer df
             found[own] = special.nctdtrinc(each, rate, t[own])
             continue
         from scipy.interpolate import CubicSpline
@@ -186,7 +161,7 @@ def _noncentrality_at(df: np.ndarray, rate: float, t: np.ndarray) -> np.ndarray:
 def _sizes(
     standardised: np.ndarray, alpha: float, beta: float, corrected: bool = False
 ) -> np.ndarray:
-    """The smallest n >= 2 with which each standardised difference is shown; infinite for 0."""
+    """Return the smallest n >= 2 for each standardised difference; infinite for 0."""
     sizes, noncentrality = _noncentralities(alpha, beta, corrected)
     smallest = noncentrality[: SMALL - 1] / np.sqrt(sizes[: SMALL - 1])
     n_topics = np.full(standardised.shape, np.nan)
@@ -207,8 +182,8 @@ def _interpolated(
     beta: float,
     corrected: bool,
 ) -> np.ndarray:
-    """n = (noncentrality(n) / standardised)², rounded up; the exact power decides near wholes."""
-    # The table goes from few topics to many, and np.interp wants rising abscissas.
+    """Solve n = (noncentrality(n) / standardised)², rounded up; by exact power near wholes."""
+    # np.interp requires ascending abscissas.
     shares, values = 1.0 / sizes[::-1], noncentrality[::-1]
     low = np.full(standardised.shape, math.log(SMALL - 1))
     high = np.full(standardised.shape, math.log(100.0 * MOST_TOPICS))
@@ -230,13 +205,13 @@ def _interpolated(
 
 @functools.lru_cache(maxsize=128)
 def _noncentralities(alpha: float, beta: float, corrected: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Numbers of topics, infinity last, and the sqrt(n) delta at which their power is 1 - beta."""
+    """Return numbers of topics, infinity last, and sqrt(n) delta with power 1 - beta."""
     rising = SMALL * STEP ** np.arange(1, math.ceil(math.log(FAR / SMALL, STEP)) + 1)
     sizes = np.concatenate([np.arange(2.0, SMALL + 1), np.ceil(rising), [np.inf]])
     critical = -float(special.ndtri(alpha / 2.0))
     noncentralities = np.full(len(sizes), np.inf)
     start = critical - float(special.ndtri(beta))
-    # From many topics to few: each solution is where the next search starts.
+    # From many topics to few: each solution is the start of the next search.
     for place in range(len(sizes) - 1, -1, -1):
         is_finite = np.isfinite(sizes[place])
         level = corrected_level(alpha, sizes[place]) if is_finite and corrected else alpha

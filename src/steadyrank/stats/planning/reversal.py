@@ -1,11 +1,11 @@
-"""Would a second experiment, on other topics, put two runs the other way round?
+"""Would a second experiment, on other topics, reverse the order of two runs?
 
-For anyone who reports a difference of two mean scores. The retrieval experiment error rate (REER)
-of Lin & Hauptmann ("Revisiting the effect of topic set size on retrieval error", SIGIR 2005) for a
-*true* difference, with the variance of two independent runs or, as runs share their topics, the
-paired one; and the predictive form for an *observed* difference. Variances are per topic.
+The retrieval experiment error rate (REER) of Lin & Hauptmann ("Revisiting the effect of topic set
+size on retrieval error", SIGIR 2005) for a *true* difference, with the variance of two independent
+runs or, for shared topics, the paired one; and the predictive form for an *observed* difference.
+Variances are per topic.
 
-How such rates fall with the number of topics, and where they go from there, is the exponential
+The decrease of such rates with the number of topics, and their extrapolation, is the exponential
 b1 exp(-b2 n) of Voorhees & Buckley (SIGIR 2002, doi:10.1145/564376.564432), eq. 9 of Lin &
 Hauptmann, by weighted least squares.
 """
@@ -23,23 +23,22 @@ from steadyrank.errors import InputError, arg
 from steadyrank.stats.inputs import checked
 from steadyrank.stats.pairs.result import CONSTANT, NO_DIFFERENCE, ZERO_VARIANCE, degenerate_flags
 from steadyrank.stats.pairs.tests import differences, row_moments
+from steadyrank.stats.planning.design import whole_size
 from steadyrank.stats.planning.variance import pair_df
 
 
 def error_rate(
     difference: ArrayLike, variance: ArrayLike, n: ArrayLike, other_n: ArrayLike | None = None
 ) -> np.ndarray:
-    """Chance that two experiments contradict each other, given the true mean difference.
+    """Return the probability that two experiments contradict each other, given the true difference.
 
-    p1 (1 - p2) + p2 (1 - p1) with p = Phi(-difference / sqrt(variance / n)) the chance that an
-    experiment of n topics puts the runs the wrong way round; with equal sizes eq. 8, 2 p (1 - p).
-    Between 0 and 1/2 for equal sizes. `variance` is that of differences by topic: s_a² + s_b² -
-    2 s_ab for runs on the same topics, s_a² + s_b² as in eq. 3 if each had topics of its own.
-    Arguments broadcast, n may be real.
+    p1 (1 - p2) + p2 (1 - p1) with p = Phi(-difference / sqrt(variance / n)) the probability that an
+    experiment of n topics orders the runs wrongly; for equal sizes eq. 8, 2 p (1 - p), at most 1/2.
+    `variance` is that of differences by topic: s_a² + s_b² - 2 s_ab for runs on the same topics,
+    s_a² + s_b² as in eq. 3 for runs on different topics. Arguments broadcast, n may be real.
 
-    Assumes close to normal means and ignores ties. Do not take an observed difference for the true
-    one: use `predictive_rate`. Without variance the rate is 0, and 1/2 if there is no difference
-    either. NaN for a missing argument.
+    Assumes nearly normal means and ignores ties. For an observed difference use `predictive_rate`.
+    Without variance the rate is 0, or 1/2 for a difference of 0. NaN for a missing argument.
 
     >>> error_rate(0.03, 0.04 + 0.045 - 2 * 0.03, [50, 100]).round(4).tolist()
     [0.1636, 0.0561]
@@ -50,12 +49,12 @@ def error_rate(
 
 
 def approximate_error_rate(difference: ArrayLike, variance: ArrayLike, n: ArrayLike) -> np.ndarray:
-    """Eq. 13, which decays exponentially in n: exp(-(2/pi) difference² n / variance) / 2.
+    """Return eq. 13, which decays exponentially in n: exp(-(2/pi) difference² n / variance) / 2.
 
-    It rests on Williams' Phi(z) = (1 + sqrt(1 - exp(-2 z² / pi))) / 2 for z >= 0 (Annals of
-    Mathematical Statistics 17, 1946; eq. 12 of the paper prints a 2 for a 4, with which eq. 13
-    would not follow) and is below `error_rate` by 0.0058 at most; where the rate is tiny, it is too
-    small by orders of magnitude.
+    It uses Williams' Phi(z) = (1 + sqrt(1 - exp(-2 z² / pi))) / 2 for z >= 0 (Annals of
+    Mathematical Statistics 17, 1946; eq. 12 of the paper prints 2 instead of 4, from which eq. 13
+    would not follow). It is below `error_rate` by at most 0.0058; very small rates are too small by
+    orders of magnitude.
 
     >>> approximate_error_rate(0.03, 0.025, [50, 100]).round(4).tolist()
     [0.159, 0.0505]
@@ -66,17 +65,16 @@ def approximate_error_rate(difference: ArrayLike, variance: ArrayLike, n: ArrayL
 def predictive_rate(
     difference: ArrayLike, variance: ArrayLike, n: ArrayLike, other_n: ArrayLike | None = None
 ) -> np.ndarray:
-    """Chance that a second experiment reverses an *observed* mean difference.
+    """Return the probability that a second experiment reverses an *observed* mean difference.
 
-    Phi(-|difference| / sqrt(variance / n + variance / other_n)): n topics gave the difference, and
-    the second experiment has `other_n` others, as many unless given. The true difference is only
-    known through the observed one, so both experiments' spread counts: with endless topics in the
-    second (`other_n` infinite) the rate falls to Phi(-|difference| / sqrt(variance / n)) and no
-    further, so that for most observed differences no number of topics makes it small.
+    Phi(-|difference| / sqrt(variance / n + variance / other_n)): the difference was observed on n
+    topics, and the second experiment has `other_n` other topics, by default n. The true difference
+    is known only through the observed one, so that the variances of both experiments count: for
+    infinite `other_n` the rate is Phi(-|difference| / sqrt(variance / n)), which is not small for
+    most observed differences.
 
-    Assumes close to normal means, a variance known well enough (some 25 topics) and that, before
-    looking, all true differences were equally likely. Of runs picked *because* they came out on
-    top, or that are all alike, the rate is too low.
+    Assumes nearly normal means, a known variance (some 25 topics) and a uniform prior of true
+    differences. The rate is too low for runs selected as the best, or if all runs are similar.
 
     >>> predictive_rate(0.02, 0.025, 50, [50, 1000, np.inf]).round(3).tolist()
     [0.264, 0.191, 0.186]
@@ -90,7 +88,7 @@ def predictive_rate(
 def topics_for_error_rate(
     difference: ArrayLike, variance: ArrayLike, rate: float = 0.05
 ) -> np.ndarray:
-    """Topics of each experiment with which a true difference has `error_rate` <= rate.
+    """Return the topics per experiment for which a true difference has `error_rate` <= rate.
 
     ceil(variance (Phi^-1(p) / difference)²) with p = (1 - sqrt(1 - 2 rate)) / 2; at least 1, and
     infinite where there is no difference. Whole numbers, as floats.
@@ -106,32 +104,31 @@ def topics_for_error_rate(
     quantile = float(ndtri(rate / (1.0 + np.sqrt(1.0 - 2.0 * rate))))
     with np.errstate(divide="ignore"):
         size = (quantile / _standardised(difference, variance, 1.0)) ** 2
-    # A size that only rounding put above a whole number is that number.
-    return np.asarray(np.maximum(1.0, np.ceil(size * (1.0 - 1e-12))))
+    return whole_size(size)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PairVariances:
-    """What the formulas need of each pair of runs, over the topics that both have."""
+    """Moments of each pair of runs, over the topics that both have."""
 
     n: np.ndarray
     difference: np.ndarray
-    """0 where it is only rounding; so is `variance`."""
+    """0 if it is only rounding, as is `variance`."""
     variance_a: np.ndarray
     variance_b: np.ndarray
     covariance: np.ndarray
     variance: np.ndarray
-    """Of the differences by topic: variance_a + variance_b - 2 covariance."""
+    """Variance of the differences by topic: variance_a + variance_b - 2 covariance."""
     df: np.ndarray
     """Effective degrees of freedom of that variance."""
     skewness: np.ndarray
-    """Of the differences; 0 of constant ones."""
+    """Skewness of the differences; 0 for constant ones."""
     flag: np.ndarray
     """"" or one of the flags of degenerate pairs."""
 
 
 def pair_variances(scores: ArrayLike, pairs: ArrayLike) -> PairVariances:
-    """Means, variances (ddof 1) and covariance of pairs of rows of scores [run, topic].
+    """Return means, variances (ddof 1) and covariance of pairs of rows of scores [run, topic].
 
     >>> variances = pair_variances([[0.3, 0.5, 0.4], [0.2, 0.5, 0.3]], [[0, 1]])
     >>> variances.covariance.round(4).tolist(), variances.variance.round(4).tolist()
@@ -167,7 +164,7 @@ def pair_variances(scores: ArrayLike, pairs: ArrayLike) -> PairVariances:
 
 
 def _standardised(difference: ArrayLike, variance: ArrayLike, n: ArrayLike) -> np.ndarray:
-    """|difference| in standard errors; infinite without variance, 0 without difference."""
+    """Return |difference| in standard errors; infinite without variance, 0 without difference."""
     spread, size = np.asarray(variance, np.float64), np.asarray(n, np.float64)
     if (spread < 0.0).any():
         raise InputError(f"a variance must be at least 0, got {spread.min()}")
@@ -185,27 +182,27 @@ def _check_sizes(*sizes: np.ndarray) -> None:
 
 
 FEWEST = 3
-"""Sizes with a positive rate that a fit needs: with two, a curve of two parameters is no fit."""
+"""Fewest sizes with a positive rate for a fit of two parameters."""
 
 LEAST_SQUARES, LOG_LINEAR, NONE = "least squares", "log-linear", ""
 
 STEPS = 96
-"""Rates of decay from which the search starts, between the two below."""
+"""Number of rates of decay on the initial grid."""
 
 SLOWEST, FASTEST = 1e-4, 200.0
-"""Decay over the whole span of sizes; beyond, the curve is flat, or one point and nothing else."""
+"""Smallest and largest decay over the span of sizes; beyond, only one rate or none differs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Decays:
-    """Fits of many series of rates: NaN and "" where there is none."""
+    """Fits of many series of rates; NaN and "" without a fit."""
 
     b1: np.ndarray
     b2: np.ndarray
     method: np.ndarray
 
     def at(self, sizes: ArrayLike) -> np.ndarray:
-        """The fitted rates, [series, size]."""
+        """Return the fitted rates, [series, size]."""
         n = np.asarray(sizes, np.float64)
         return np.asarray(self.b1[:, None] * np.exp(-self.b2[:, None] * n))
 
@@ -214,17 +211,18 @@ def fit_decays(sizes: ArrayLike, rates: ArrayLike, *, weights: ArrayLike | None 
     """Fit b1 exp(-b2 n) to each row of rates [series, size].
 
     Minimises sum w (rate - b1 exp(-b2 n))² with b2 > 0; given b2 the best b1 is linear, so the
-    search is over b2 alone, and finds the smallest of several minima. Where least squares knows no
-    decay, the straight line through the logarithms of the positive rates, if that falls. No fit
-    with fewer than three positive rates. `weights` [series, size] are the counts behind the rates;
-    a rate that is NaN or has weight 0 is left out.
+    search is only over b2, and finds the smallest of several minima. If least squares finds no
+    decay, the fit is the straight line through the logarithms of the positive rates, if that
+    decreases. No fit with fewer than three positive rates. `weights` [series, size] are the counts
+    of the rates; rates that are NaN or have weight 0 are omitted.
 
-    Do not trust the curve far outside its sizes: rates of many pairs together fall more and more
-    slowly, so that it is too low there. It comes without an interval, as none is known to hold.
-    With ten normal systems on 50 or 200 topics, fitted up to half of them and led on to all and to
-    twice as many, 95 % of refits to resampled splits held the true rate in 18 to 42 % of 60 to 120
-    studies each: splits of one topic set know nothing of other topics. Refits to resampled topics
-    held it in 78 to 100 %, with bands wider than the rate itself, at two hundred times the work.
+    The curve is not reliable far outside its sizes: rates of many pairs together fall more and more
+    slowly, so that it is too low there. It has no interval, because none is known to be valid. With
+    ten normal systems on 50 or 200 topics, fitted up to half of them and extrapolated to all and to
+    twice as many, the central 95 % of refits to resampled splits contained the true rate in 18 to
+    42 % of 60 to 120 studies each, since splits of one topic set contain no other topics. Refits to
+    resampled topics contained it in 78 to 100 %, with bands wider than the rate, at two hundred
+    times the work.
 
     >>> fit = fit_decays([5, 10, 15, 20, 25], [[0.312, 0.221, 0.16, 0.109, 0.081]])
     >>> fit.b1.round(4).item(), fit.b2.round(4).item(), fit.at([50]).round(4).item()
@@ -248,7 +246,7 @@ def fit_decays(sizes: ArrayLike, rates: ArrayLike, *, weights: ArrayLike | None 
 def log_linear(
     n: np.ndarray, rate: np.ndarray, *, weight: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """b1 and b2 of the straight lines log b1 - b2 n through the positive rates [series, size].
+    """Return b1 and b2 of the lines log b1 - b2 n through the positive rates [series, size].
 
     >>> rates = np.array([[0.312, 0.221, 0.16, 0.109, 0.081]])
     >>> b1, b2 = log_linear(np.array([5.0, 10, 15, 20, 25]), rates, weight=np.ones_like(rates))
@@ -260,16 +258,15 @@ def log_linear(
     with np.errstate(invalid="ignore", divide="ignore"):
         share = used / used.sum(axis=1, keepdims=True)
         centre = (share * n).sum(axis=1, keepdims=True)
-        slope = (share * (n - centre) * height).sum(axis=1) / (share * (n - centre) ** 2).sum(
-            axis=1
-        )
+        off = n - centre
+        slope = (share * off * height).sum(axis=1) / (share * off**2).sum(axis=1)
         return np.exp((share * height).sum(axis=1) - slope * centre[:, 0]), -slope
 
 
 def _checked(
     sizes: ArrayLike, rates: ArrayLike, weights: ArrayLike | None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Sizes, rates and weights as arrays; what is to be left out has weight 0 and rate 0."""
+    """Return sizes, rates and weights as arrays; rates to omit have weight 0 and rate 0."""
     n, rate = np.asarray(sizes, np.float64), np.asarray(rates, np.float64)
     if rate.ndim != 2 or n.ndim != 1 or rate.shape[1] != len(n):
         raise InputError(
@@ -285,10 +282,10 @@ def _checked(
 def _least_squares(
     n: np.ndarray, rate: np.ndarray, weight: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """b1 and b2 of each row; NaN where the best b2 is no decay within reason.
+    """Return b1 and b2 of each row; NaN if the best b2 is at an end of the grid.
 
-    With e = exp(-b2 n), b1 = sum w r e / sum w e² and what remains falls with (sum w r e)² /
-    sum w e²: stationary where the mean of n weighted by w e² is that weighted by w r e.
+    With e = exp(-b2 n), b1 = sum w r e / sum w e², and the remainder decreases with (sum w r e)² /
+    sum w e²: stationary if the means of n weighted by w e² and by w r e are equal.
     """
     if not len(rate):
         return np.empty(0), np.empty(0)
@@ -310,7 +307,7 @@ def _least_squares(
 def _stationary(
     n: np.ndarray, rate: np.ndarray, weight: np.ndarray, low: np.ndarray, high: np.ndarray
 ) -> np.ndarray:
-    """The b2 in (low, high) where the two means of n agree: Newton's steps, else halving."""
+    """Return the b2 in (low, high) at which the two means of n agree, by Newton's method."""
     low, high = low.copy(), high.copy()
     b2 = 0.5 * (low + high)
     powers = np.stack([np.ones_like(n), n, n * n], axis=1)
@@ -329,7 +326,7 @@ def _stationary(
 
 
 def _mean_and_variance(sums: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """From sums of weights, of weights times n and of weights times n²."""
+    """Return mean and variance from sums of weights, weights times n, and weights times n²."""
     total, first, second = sums.T
     mean = first / total
     return mean, second / total - mean**2

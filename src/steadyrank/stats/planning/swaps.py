@@ -1,11 +1,10 @@
-"""How often do pairs of runs stand the other way round on as many other topics (or datasets)?
+"""How often are pairs of runs reversed on the same number of other topics (or datasets)?
 
-For anyone who reads a ranking. A single pair's t says too little: on other topics the best regress
-towards the rest, and how far depends on all runs. One constant per table, learned from the mean
-p-value of its pairs, puts that right: random halves of the topics disagree about a pair with a
-probability near its two-sided p, which makes the correlation of two halves' orders known, and the
-formula of Spearman and Brown carries that to two whole sets of topics. Forecasts are compared with
-what happened in `docs/forecasts.md`.
+The t of a pair is not sufficient: on other topics the best runs regress towards the others, by an
+amount that depends on all runs. One constant per table, learned from the mean p-value of its pairs,
+corrects for that: random halves of the topics disagree about a pair with a probability close to its
+two-sided p, which gives the correlation of two halves, and the Spearman-Brown formula that of two
+whole sets of topics. `docs/forecasts.md` compares forecasts with outcomes.
 """
 
 from __future__ import annotations
@@ -20,25 +19,24 @@ from steadyrank.stats.pairs.topic_design import Units
 from steadyrank.stats.run_means import SAME_MEAN
 
 USUAL, USUAL_WEIGHT = 0.65, 3.0
-"""The constant of a typical table, and the pairs of runs that it counts for: two runs tell nothing
-about how far runs lie apart, many tell all."""
+"""The constant of a typical table, and its weight in runs; two runs give no information on it."""
 
 LEAST = 0.02
-"""Constants lie between this and 1."""
+"""Smallest constant; the largest is 1."""
 
 SAMPLED = 8192
-"""Pairs that a constant is found from: of more, every k-th by the size of t."""
+"""Number of pairs from which a constant is computed; of more, every k-th by the size of t."""
 
 HALVINGS = 40
 
 
 def swap_chances(scores: np.ndarray, pairs: np.ndarray) -> np.ndarray:
-    """Chance that as many new topics order each pair of rows of scores [run, topic] otherwise.
+    """Return the probability that the same number of new topics reverses each pair of runs.
 
-    T(-c |t|), T Student's distribution function on n - 1 degrees of freedom, t that of the paired
-    test, c the constant of all pairs of the runs (`swap_constant`). Pairs are compared on the
-    topics that both have. 1/2 for equal means; NaN for fewer than two common topics. Of runs picked
-    *because* they came out on top the chance is understated by .02 to .05.
+    T(-c |t|), T Student's distribution function with n - 1 degrees of freedom, t that of the paired
+    test, c the constant of all pairs of the runs (`swap_constant`). Pairs of scores [run, topic]
+    are compared on the topics that both have. 1/2 for equal means; NaN for fewer than two common
+    topics. For runs selected as the best, the probability is too low by .02 to .05.
 
     >>> scores = np.random.default_rng(1).normal(size=(4, 20)) + [[0.9], [0.6], [0.3], [0.0]]
     >>> swap_chances(scores, np.array([[0, 1], [0, 3]])).round(2).tolist()
@@ -51,16 +49,16 @@ def swap_chances(scores: np.ndarray, pairs: np.ndarray) -> np.ndarray:
 
 
 def swap_share(scores: np.ndarray) -> float:
-    """The share of all pairs with an order that as many new topics are expected to turn.
+    """Return the expected share of ordered pairs that the same number of new topics reverses.
 
-    One forecast has an error of about two points; print no decimals.
+    One forecast has an error of about two percentage points; print no decimals.
     """
     pairs = all_pairs(len(scores))
     return share_of(swap_chances(scores, pairs), moments(scores, pairs).mean)
 
 
 def unit_swap_share(units: Units) -> float:
-    """The same of units that may differ in weight, such as whole types of datasets."""
+    """Return the swap share of units that may differ in weight, such as types of datasets."""
     value, pairs = units.value, all_pairs(len(units.sums))
     difference = value[pairs[:, 0]] - value[pairs[:, 1]]
     df = np.full(len(pairs), float(len(units.share) - len(units.sizes)))
@@ -71,18 +69,18 @@ def unit_swap_share(units: Units) -> float:
 
 
 def share_of(chances: np.ndarray, differences: np.ndarray) -> float:
-    """The mean chance of the pairs that have an order; NaN where none has."""
+    """Return the mean probability of the pairs with different means; NaN without any."""
     known = (np.abs(differences) > SAME_MEAN) & ~np.isnan(chances)
     return float(chances[known].mean()) if known.any() else float("nan")
 
 
 def swap_constant(t: np.ndarray, df: np.ndarray, n_runs: int) -> float:
-    """What all pairs' t is multiplied by, for the chance of a swap to come true on average.
+    """Return the factor of all pairs' t that makes the mean probability of a swap correct.
 
-    p, the mean two-sided p-value, is the share of pairs that random halves order differently. Were
-    the differences of both halves normal with correlation rho, that share would be
-    arccos(rho) / pi; two whole sets correlate by 2 rho / (1 + rho). The constant makes the mean
-    chance their share, and is drawn towards `USUAL` where few runs inform it.
+    p, the mean two-sided p-value, is the share of pairs that random halves order differently. If
+    the differences of both halves are normal with correlation rho, that share is arccos(rho) / pi;
+    two whole sets have the correlation 2 rho / (1 + rho). The constant makes the mean probability
+    equal to their share, and is shrunk towards `USUAL` if there are few runs.
     """
     size = np.abs(t)
     known = (size > 0.0) & ~np.isnan(size + df)
@@ -103,7 +101,7 @@ def swap_constant(t: np.ndarray, df: np.ndarray, n_runs: int) -> float:
 
 
 def _paired_t(scores: np.ndarray, pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Each pair's t, without a variance floor, and its degrees of freedom; NaN where unknown."""
+    """Return t of each pair, without a variance floor, and its df; NaN if unknown."""
     found = moments(scores, pairs)
     mean = np.where(np.abs(found.mean) > SAME_MEAN, found.mean, 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -1,7 +1,7 @@
-"""What scores vary by within systems, for planning: V_E, and how well a pilot knows it.
+"""The variance of scores within systems, for planning: V_E, and its precision in a pilot.
 
-V_E is that of Sakai & Shang (EVIA 2016, eq. 1), with an interval that knows that runs share their
-topics, and with warnings about pilots too small to trust.
+V_E is that of Sakai & Shang (EVIA 2016, eq. 1), with an interval that allows for shared topics of
+runs, and with warnings about small pilots.
 """
 
 from __future__ import annotations
@@ -22,47 +22,46 @@ from steadyrank.stats.interval import Interval
 from steadyrank.stats.pairs.result import tiny_of
 
 RUN_BLOCK = 512
-"""Runs whose covariances with all others are held at a time."""
+"""Number of runs whose covariances with all others are in memory at a time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PooledVariance:
-    """The within-system variance V_E, and how well it is known."""
+    """The within-system variance V_E, and its precision."""
 
     value: float
     df: int
-    """sum of (topics - 1) over runs: what the pooled sum of squares is divided by."""
+    """Sum of (topics - 1) over runs, the divisor of the pooled sum of squares."""
     effective_df: float
-    """Of the chi-square law that the estimate follows roughly; at most `df`."""
+    """Degrees of freedom of the approximate chi-square distribution; at most `df`."""
     n_runs: int
     n_topics: int
-    """Topics with a score of any run."""
+    """Number of topics with a score of any run."""
     n_missing: int
-    """Cells of these runs and topics without a score."""
+    """Number of cells of these runs and topics without a score."""
 
     def interval(self, confidence: float = 0.95) -> Interval:
-        """Chi-square interval of the variance: effective_df V_E / chi-square quantiles."""
+        """Return the interval of the variance: effective_df V_E / chi-square quantiles."""
         tail = (1.0 - check_open_unit("confidence", confidence)) / 2.0
-        # The regularised incomplete gamma function takes the degrees of freedom as they are.
+        # The incomplete gamma function accepts any degrees of freedom.
         half = 0.5 * self.effective_df
         high, low = special.gammaincinv(half, tail), special.gammainccinv(half, tail)
         return Interval(half * self.value / float(low), half * self.value / float(high))
 
 
 def pooled_variance(scores: ArrayLike) -> PooledVariance:
-    """V_E of scores [run, topic]: the runs' sums of squares about their means, pooled.
+    """Return V_E of scores [run, topic]: the pooled sums of squares of runs about their means.
 
-    sum (x_ij - mean_i)² / sum (n_i - 1) over the cells that are there; with one run its sample
-    variance. It contains the topics' differences in difficulty: in the two-way layout its
+    sum (x_ij - mean_i)² / sum (n_i - 1) over the cells with scores; for one run its sample
+    variance. It includes the differences of topics in difficulty: in the two-way layout its
     expectation is topic variance + residual variance.
 
-    The scores of different runs on one topic go together, so V_E is known less well than its
-    degrees of freedom say. Effective ones match its variance: 2 V_E² / var(V_E) with covariances
-    C between runs, var = 2 sum C_ij² (n - 1) / df² for normal scores; or, where that is less,
-    with the observed variance of the topics' contributions, which skewed scores inflate. Assumes
-    that topics are independent draws. With 44 runs that correlate by .7 on 25 topics, 95 %
-    intervals cover the truth in 94-95 % of simulations; those by m'(n'-1) degrees of freedom in
-    33 %.
+    The scores of different runs on one topic are correlated, so V_E is less precise than its
+    degrees of freedom suggest. Effective ones match its variance: 2 V_E² / var(V_E) with
+    covariances C between runs, var = 2 sum C_ij² (n - 1) / df² for normal scores; or, if that gives
+    fewer, with the observed variance of the topics' contributions, which skewed scores inflate.
+    Assumes independent topics. With 44 runs that correlate by .7 on 25 topics, 95 % intervals cover
+    the true value in 94-95 % of simulations; those by m'(n'-1) degrees of freedom in 33 %.
 
     Reference: Sakai and Shang 2016, eq. 1; Box 1954, doi:10.1214/aoms/1177728786.
 
@@ -87,7 +86,10 @@ def pooled_variance(scores: ArrayLike) -> PooledVariance:
 
 
 def _centred_runs(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Scores less their run's mean, 0 where missing, and which are there; empty rows left out."""
+    """Return scores minus their run's mean, 0 where missing, and which are present.
+
+    Runs and topics without scores are omitted.
+    """
     present = ~np.isnan(matrix)
     filled = np.ix_(present.any(axis=1), present.any(axis=0))
     present = present[filled]
@@ -97,7 +99,7 @@ def _centred_runs(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _effective_df(centred: np.ndarray, present: np.ndarray, total: float) -> float:
-    """Degrees of freedom of the chi-square law with the variance that V_E has."""
+    """Return degrees of freedom of the chi-square distribution with the variance of V_E."""
     by_normal = total**2 / _squared_covariances(centred, present.astype(np.float64))
     by_topic = np.einsum("rt,rt->t", centred, centred)
     n = by_topic.size
@@ -107,10 +109,11 @@ def _effective_df(centred: np.ndarray, present: np.ndarray, total: float) -> flo
 
 
 def _squared_covariances(centred: np.ndarray, present: np.ndarray) -> float:
-    """Sum over pairs of runs of G² / T: cross products, and what these expect of a unit covariance.
+    """Return the sum over pairs of runs of G² / T, with cross products G.
 
-    T is the trace of the product of the two runs' centring matrices: n - 1 where all topics are
-    there, and otherwise c (1 - 1/n_i - 1/n_j) + c² / (n_i n_j) for c common topics.
+    T is the expectation of G for a unit covariance, the trace of the product of the two runs'
+    centring matrices: n - 1 for complete runs, otherwise c (1 - 1/n_i - 1/n_j) + c² / (n_i n_j) for
+    c common topics.
     """
     total = 0.0
     share = 1.0 / present.sum(axis=1)
@@ -126,21 +129,20 @@ def _squared_covariances(centred: np.ndarray, present: np.ndarray) -> float:
 
 
 ASSURANCE = 0.8
-"""Share of pilots whose assured number of topics reaches the power that it promises."""
+"""Share of pilots whose assured number of topics reaches the planned power."""
 
 UPPER_TAIL = 0.1
-"""Of the variance: .2 would do for normal scores, but those of retrieval are skewed."""
+"""Tail probability of the variance: .2 would suffice for normal scores, but scores are skewed."""
 
 SKEWED = 1.5
-"""Skewness of differences beyond which no number from a pilot is safe."""
+"""Skewness of differences above which no number from a pilot is reliable."""
 
 
 def assured(variance: ArrayLike, df: ArrayLike) -> np.ndarray:
-    """The variance to plan with, for a promise that holds with 80 % assurance.
+    """Return the variance to plan with for 80 % assurance.
 
-    An estimate with so many degrees of freedom times df / (the 10 % quantile of chi-square). With
-    the estimate itself, half of the pilots promise too much. A variance that is known has infinite
-    degrees of freedom.
+    The estimate times df / (the 10 % quantile of chi-square). With the estimate itself, half of the
+    pilots give too few topics. A known variance has infinite degrees of freedom.
 
     >>> assured(0.04, [24, 49, float("inf")]).round(4).tolist()
     [0.0613, 0.0532, 0.04]
@@ -152,10 +154,10 @@ def assured(variance: ArrayLike, df: ArrayLike) -> np.ndarray:
 
 
 def pair_df(differences: np.ndarray) -> np.ndarray:
-    """Effective degrees of freedom of the variances of differences [pair, topic].
+    """Return effective degrees of freedom of the variances of differences [pair, topic].
 
-    n - 1, or 2 / (2 / (n - 1) + k / n) where their excess kurtosis k is above 0: what the variance
-    of a variance amounts to. Missing topics are left out; NaN below two topics.
+    n - 1, or 2 / (2 / (n - 1) + k / n) if the excess kurtosis k is positive, from the variance of a
+    variance. Missing topics are omitted; NaN for fewer than two topics.
 
     >>> pair_df(np.array([[0.1, -0.1, 0.2, 0.0], [0.9, 0.0, 0.0, 0.0]])).round(2).tolist()
     [3.0, 3.0]
@@ -169,29 +171,29 @@ def pair_df(differences: np.ndarray) -> np.ndarray:
 
 
 STEADY_PILOT = 25
-"""Topics from which on Sakai & Shang found variance estimates quite accurate."""
+"""Number of topics from which Sakai & Shang found variance estimates quite accurate."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pilot:
-    """How well pilot data know the variance of a measure, and what it consists of."""
+    """The variance of a measure in pilot data, its precision, and its components."""
 
     variance: float
-    """V_E: of a system's scores over topics, pooled over runs."""
+    """V_E: variance of a system's scores over topics, pooled over runs."""
     variance_interval: Interval
     n_topics: int
     n_runs: int
     n_missing: int
     df: int
     effective_df: float
-    """Of the chi-square law behind `variance_interval`."""
+    """Degrees of freedom for `variance_interval`."""
     topic_variance: float
-    """Component of the two-way layout that V_E contains; NaN for one run."""
+    """Topic component of V_E in the two-way layout; NaN for one run."""
     residual_variance: float
-    """What is left when topics' differences in difficulty are taken out; NaN in the same cases."""
+    """Variance without the differences of topics in difficulty; NaN for one run."""
     residual_interval: Interval
     residual_effective_df: float
-    """Of the chi-square law behind `residual_interval`, as `effective_df` is of the other."""
+    """Degrees of freedom for `residual_interval`."""
 
     @property
     def difference_variance(self) -> float:
@@ -200,21 +202,21 @@ class Pilot:
 
     @property
     def difference_interval(self) -> Interval:
-        """Of `difference_variance`."""
+        """Interval of `difference_variance`."""
         low, high = self.residual_interval
         return Interval(2.0 * low, 2.0 * high)
 
 
 def pilot_variance(matrix: np.ndarray, measure: str, *, confidence: float = 0.95) -> Pilot:
-    """V_E of scores [run, topic]; refuses a pilot that has none."""
+    """Return V_E and its components for scores [run, topic]; raise an error if V_E is 0."""
     try:
         pooled = pooled_variance(matrix)
     except InputError as error:
         raise InputError(f"{measure}: {error}: a pilot requires more topics") from None
     if pooled.value == 0.0:
         raise InputError(
-            f"{measure}: the variance is 0, as every run scores the same on all its topics: "
-            "omit the measure, or give a variance"
+            f"{measure}: the variance is 0, as every run scores the same on all topics: "
+            "omit the measure, or specify a variance"
         )
     topic, residual, residual_interval, residual_df = _components(matrix, confidence)
     return Pilot(
@@ -233,9 +235,9 @@ def pilot_variance(matrix: np.ndarray, measure: str, *, confidence: float = 0.95
 
 
 def _components(matrix: np.ndarray, confidence: float) -> tuple[float, float, Interval, float]:
-    """Topic and residual variance of the two-way layout; interval and df of the residual.
+    """Return topic and residual variance of the two-way layout; interval and df of the residual.
 
-    NaN where the layout is too small for them.
+    NaN if the layout is too small.
     """
     complete, _ = complete_topics(matrix[~np.isnan(matrix).all(axis=1)])
     n_runs, n_topics = complete.shape
@@ -244,7 +246,7 @@ def _components(matrix: np.ndarray, confidence: float) -> tuple[float, float, In
     variance = variance_components(complete).variance
     if variance["residual"] == 0.0:
         return variance["topic"], 0.0, Interval(0.0, 0.0), math.nan
-    # With each topic's mean taken out, the runs' pooled variance is the residual but for a factor.
+    # Without topic means, the runs' pooled variance is the residual up to a factor.
     rest = pooled_variance(complete - complete.mean(axis=0))
     low, high = (end * n_runs / (n_runs - 1) for end in rest.interval(confidence))
     return variance["topic"], variance["residual"], Interval(low, high), rest.effective_df
@@ -253,7 +255,7 @@ def _components(matrix: np.ndarray, confidence: float) -> tuple[float, float, In
 def warn_if_few_topics(
     pilot: Pilot, measure: str, ends: Interval, topics: Interval | None, confidence: float
 ) -> None:
-    """Say what a small pilot leaves open: the variance, and with it the number of topics."""
+    """Warn that a small pilot does not determine the variance and the number of topics well."""
     if pilot.n_topics >= STEADY_PILOT:
         return
     low, high = ends
@@ -266,6 +268,6 @@ def warn_if_few_topics(
 
 
 def warn_if_one_team(scores: Scores) -> None:
-    """One team's runs are alike, whatever the number of topics."""
+    """Warn that one team's runs are similar, whatever the number of topics."""
     if len(set(scores.run_info.get("team", ()))) == 1 and len(scores.runs) > 1:
         warn("all runs of the pilot are of one team: other teams' runs may vary quite differently")

@@ -1,11 +1,9 @@
-"""Do two rankings agree? Kendall's tau, tau_AP and rank-biased overlap, and how surely tau is
-known.
+"""Do two rankings agree? Kendall's tau, tau_AP and rank-biased overlap, and intervals of tau.
 
-For anyone who asks whether another measure, another topic set or a simulated collection would
-have ranked the systems alike. Rankings come as scores, higher is better, equal scores tie.
-tau treats all ranks alike, tau_AP (Yilmaz, Aslam and Robertson 2008) cares more for the top.
-Rank-biased overlap (Webber, Moffat and Zobel 2010) says how much the tops of two rankings share
-that may differ in items and in length, which no correlation can compare.
+For example of another measure, another topic set or a simulated collection. Rankings are scores;
+higher is better, equal scores tie. tau weights all ranks equally; tau_AP (Yilmaz, Aslam and
+Robertson 2008) gives more weight to the top. Rank-biased overlap (Webber, Moffat and Zobel 2010)
+compares the tops of rankings that differ in items and in length, which no correlation can.
 """
 
 from __future__ import annotations
@@ -28,10 +26,10 @@ from steadyrank.stats.pairs.tests import in_threads
 from steadyrank.stats.ranks import kernels
 
 TOO_FEW_SYSTEMS, ALL_TIED = "too_few_systems", "all_tied"
-"""Why a correlation is NaN: fewer than two systems, or a ranking without any order."""
+"""Flags of a correlation that is NaN: fewer than two systems, or all tied in a ranking."""
 
 CELLS = 1 << 16
-"""Scores that a thread ranks at a time: they stay in its cache."""
+"""Number of scores that a thread ranks at a time: they fit into its cache."""
 
 TAU_VARIANTS, AP_TIES = ("a", "b"), ("a", "b")
 COEFFICIENTS = ("tau", "tau_ap")
@@ -39,19 +37,19 @@ COEFFICIENTS = ("tau", "tau_ap")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairCounts:
-    """Pairs of systems by how two rankings order them."""
+    """Numbers of pairs of systems by their order in two rankings."""
 
     concordant: int
     discordant: int
     tied_a: int
-    """Tied in the first ranking, whether or not in the second."""
+    """Tied in the first ranking, in the second or not."""
     tied_b: int
     tied_both: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankCorrelation:
-    """How far two rankings agree; `float(result)` is the value.
+    """Agreement of two rankings; `float(result)` is the value.
 
     Examples
     --------
@@ -63,7 +61,7 @@ class RankCorrelation:
 
     value: float
     n: int
-    """Systems in the rankings."""
+    """Number of systems in the rankings."""
     method: str
     flag: str = ""
     """"", or why the value is NaN."""
@@ -88,14 +86,14 @@ class PairCorrelations:
 
     @property
     def tau_ap(self) -> np.ndarray:
-        """The mean of both directions."""
+        """Mean of both directions."""
         return np.asarray(0.5 * (self.tau_ap_first + self.tau_ap_second))
 
 
 def kendall_tau(a: ArrayLike, b: ArrayLike, *, variant: str = "b") -> RankCorrelation:
-    """Kendall's tau between two score vectors over the same systems.
+    """Return Kendall's tau between two score vectors over the same systems.
 
-    Do not read it as agreement on who is best: the bottom ranks weigh as much.
+    Do not read it as agreement on the best systems: the bottom ranks have the same weight.
 
     Parameters
     ----------
@@ -103,16 +101,13 @@ def kendall_tau(a: ArrayLike, b: ArrayLike, *, variant: str = "b") -> RankCorrel
         Scores of the same systems; a missing one is an error.
     variant : str
         With S = concordant - discordant pairs and N = n (n - 1)/2, "a" is S / N, and "b" is S /
-        sqrt((N - tied_a)(N - tied_b)), which reaches 1 for equal rankings with ties.
+        sqrt((N - tied_a)(N - tied_b)), which is 1 for equal rankings with ties.
 
     Returns
     -------
     RankCorrelation
-        A number between -1 and 1, with how it was computed.
-
-    Notes
-    -----
-    NaN with a flag for n < 2 and, in variant "b", where all scores of a ranking are equal.
+        A number between -1 and 1, with its method; NaN with a flag for n < 2 and, in variant "b",
+        if all scores of a ranking are equal.
 
     References
     ----------
@@ -153,11 +148,11 @@ def kendall_tau(a: ArrayLike, b: ArrayLike, *, variant: str = "b") -> RankCorrel
 def taus_against(
     reference: ArrayLike, samples: ArrayLike, *, jobs: int | None = None
 ) -> np.ndarray:
-    """Kendall's tau-b between one score vector and each row of `samples` [sample, system].
+    """Return Kendall's tau-b between one score vector and each row of `samples` [sample, system].
 
-    The mean over simulated collections is the KRCC of Yang, Zhang and Song, SIGIR 2018. NaN where
-    the row, or the reference, has no two different scores; a missing score is an error. Takes the
-    rows in blocks, on `jobs` threads; the result does not depend on them.
+    The mean over simulated collections is the KRCC of Yang, Zhang and Song, SIGIR 2018. NaN if all
+    scores of the row or of the reference are equal; a missing score is an error. Rows are processed
+    in blocks, on `jobs` threads, which do not affect the result.
 
     >>> taus_against([3.0, 2.0, 1.0], [[0.9, 0.5, 0.1], [0.5, 0.9, 0.1], [0.2, 0.2, 0.2]]).round(4)
     array([1.    , 0.3333,    nan])
@@ -167,12 +162,12 @@ def taus_against(
     n_samples, n = rows.shape
     if n != scores.size:
         raise InputError(f"the reference has {scores.size} systems, the samples have {n}")
-    # Upwards or downwards is the same to tau, and upwards needs no negated copy.
+    # Sorting upwards gives the same tau, without a negated copy.
     order = np.argsort(scores)
     sorted_scores, taus = scores[order], np.empty(n_samples)
 
     def fill(block: slice) -> None:
-        # With its systems in the order of the reference, a row's order is what the walk needs.
+        # The systems are put into the order of the reference.
         part = rows[block].take(order, axis=1)
         kernels.taus_against(sorted_scores, part, part.argsort(axis=1), taus[block])
 
@@ -184,10 +179,10 @@ def taus_against(
 
 
 def tau_ap(estimate: ArrayLike, reference: ArrayLike, *, ties: str = "a") -> RankCorrelation:
-    """AP correlation: how often a system above another in the estimate rightly is, by rank.
+    """Return the AP correlation, which gives more weight to the top ranks of the estimate.
 
-    tau_AP = 2/(n - 1) sum over i = 2..n of C(i)/(i - 1), minus 1, where C(i) of the systems above
-    rank i of the estimate are above that system in the reference too. Not symmetric.
+    tau_AP = 2/(n - 1) sum over i = 2..n of C(i)/(i - 1), minus 1, where C(i) is the number of
+    systems above rank i of the estimate that are also above it in the reference. Not symmetric.
 
     Parameters
     ----------
@@ -195,18 +190,15 @@ def tau_ap(estimate: ArrayLike, reference: ArrayLike, *, ties: str = "a") -> Ran
         Scores of the same systems.
     ties : str
         "a": the mean over all orders of systems tied in the estimate; a pair tied in the reference
-        counts one half. Even equal rankings stay below 1 if they have ties. "b": 2/(n - t) sum of
-        c(i)/(p(i) - 1), minus 1, over the systems below the estimate's top tie group of t; c(i) are
-        strictly above i in both, p(i) is the first rank of i's group.
+        counts one half. Equal rankings with ties have less than 1. "b": 2/(n - t) sum of
+        c(i)/(p(i) - 1), minus 1, over the systems below the estimate's top tie group of t; c(i) is
+        the number strictly above i in both, p(i) the first rank of i's group.
 
     Returns
     -------
     RankCorrelation
-        A number between -1 and 1, with how it was computed.
-
-    Notes
-    -----
-    NaN with a flag for n < 2 and, with "b", where all systems tie in the estimate.
+        A number between -1 and 1, with its method; NaN with a flag for n < 2 and, with "b", if all
+        systems tie in the estimate.
 
     References
     ----------
@@ -226,14 +218,14 @@ def tau_ap(estimate: ArrayLike, reference: ArrayLike, *, ties: str = "a") -> Ran
 
 
 def symmetric_tau_ap(a: ArrayLike, b: ArrayLike, *, ties: str = "a") -> RankCorrelation:
-    """The mean of tau_AP in both directions, for rankings neither of which is the reference.
+    """Return the mean of tau_AP in both directions, if neither ranking is the reference.
 
     Parameters
     ----------
     a, b : array_like
         Scores of the same systems.
     ties : str
-        As in `tau_ap`, which has the formula.
+        As in `tau_ap`.
 
     Returns
     -------
@@ -254,7 +246,7 @@ def symmetric_tau_ap(a: ArrayLike, b: ArrayLike, *, ties: str = "a") -> RankCorr
 
 
 def correlations(scores: ArrayLike, *, coefficient: str = "tau", ties: str = "a") -> np.ndarray:
-    """Correlations of all measures, [measure, measure].
+    """Return the correlations of all measures, [measure, measure].
 
     Parameters
     ----------
@@ -268,12 +260,8 @@ def correlations(scores: ArrayLike, *, coefficient: str = "tau", ties: str = "a"
     Returns
     -------
     numpy.ndarray
-        [measure, measure]: one coefficient per pair of measures.
-
-    Notes
-    -----
-    NaN where `kendall_tau` or `tau_ap` is NaN. The diagonal is computed as well: with "tau_ap" and
-    ties "a" it is below 1 for a measure with ties.
+        [measure, measure]: NaN where `kendall_tau` or `tau_ap` is NaN. The diagonal is computed as
+        well: with "tau_ap" and ties "a" it is below 1 for a measure with ties.
 
     References
     ----------
@@ -299,10 +287,10 @@ def correlations(scores: ArrayLike, *, coefficient: str = "tau", ties: str = "a"
 
 
 def pairwise_tau_and_tau_ap(values: ArrayLike, *, ties: str = "a") -> PairCorrelations:
-    """tau-b and tau_AP of all pairs of measures, from values [..., measure, system].
+    """Return tau-b and tau_AP of all pairs of measures, from values [..., measure, system].
 
-    Each measure is ranked once; one walk through a pair gives tau and both directions of tau_AP.
-    Leading axes are independent samples. Releases the GIL, so that threads can take samples.
+    Each measure is ranked once; one pass over a pair gives tau and both directions of tau_AP.
+    Leading axes are independent samples. Releases the GIL, so that threads can process samples.
 
     >>> pairwise = pairwise_tau_and_tau_ap([[4, 3, 2, 1], [3, 4, 2, 1], [4, 3, 1, 2]])
     >>> pairwise.tau.round(4).tolist(), pairwise.tau_ap.round(4).tolist()
@@ -338,12 +326,12 @@ def _ap_result(
 
 
 def few_items_flag(n: int) -> str:
-    """Why the correlation of `n` systems is undefined: too few of them, or all tied."""
+    """Return the flag of an undefined correlation of `n` systems: too few of them, or all tied."""
     return TOO_FEW_SYSTEMS if n < 2 else ALL_TIED
 
 
 def pair_of(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Two rankings as one array; an error where they differ in shape."""
+    """Return two rankings as one array; raise an error if they differ in shape."""
     if a.shape != b.shape:
         raise InputError(f"the two rankings differ in shape: {a.shape} and {b.shape}")
     return np.stack([a, b])
@@ -365,7 +353,7 @@ def _check_complete(name: str, values: ArrayLike, ndim: int) -> np.ndarray:
 
 
 def check_array(name: str, values: ArrayLike, ndim: int) -> np.ndarray:
-    """Values as float64 of so many dimensions; NaN may be among them."""
+    """Return values as float64 with this number of dimensions; they may include NaN."""
     array = np.ascontiguousarray(values, dtype=np.float64)
     if np.ndim(values) != ndim:
         raise InputError(f"{arg(name)}: expected {ndim} dimensions, got shape {np.shape(values)}")
@@ -377,35 +365,35 @@ OVERLAP_TIES = ("a", "b", "w")
 
 
 def rbo(a: ArrayLike, b: ArrayLike, *, p: float = 0.9, ties: str = "a") -> RankCorrelation:
-    """Rank-biased overlap, extrapolated beyond the ranks that are seen.
+    """Return the rank-biased overlap, extrapolated beyond the observed ranks.
 
     (1 - p) sum over depths d of p^(d - 1) A(d), where A(d) is the share of their d best items that
-    both rankings have in common.
+    both rankings share.
 
     Parameters
     ----------
     a, b : array_like
-        Scores of the same items, NaN where a ranking does not hold the item, so that rankings may
-        differ in items and in length.
+        Scores of the same items, NaN where a ranking lacks the item, so that rankings may differ in
+        items and in length.
     p : float
-        The nearer to 1, the deeper it looks. Do not compare values of different p.
+        Persistence: the closer to 1, the more depth matters. Values of different p are not
+        comparable.
     ties : str
-        An item tied over ranks t to u counts (d - t + 1)/(u - t + 1) at depth d < u, its chance to
-        be among the first d; c are those parts in both rankings. "a", not known orders: A = sum(c_a
-        c_b)/d, the mean over all orders of tied items. "b", the same, and equal rankings with ties
-        reach 1: sum(c_a c_b)/sqrt(sum c_a^2 sum c_b^2). "w", truly equal: an item counts whole from
-        rank t on, A = 2 sum(c_a c_b)/(sum c_a + sum c_b).
+        An item tied over ranks t to u counts (d - t + 1)/(u - t + 1) at depth d < u, its
+        probability to be among the first d; c are those parts in both rankings. "a", unknown order:
+        A = sum(c_a c_b)/d, the mean over all orders of tied items. "b", normalised, so that equal
+        rankings with ties have 1: sum(c_a c_b)/sqrt(sum c_a^2 sum c_b^2). "w", truly equal: an item
+        counts fully from rank t on, A = 2 sum(c_a c_b)/(sum c_a + sum c_b).
 
     Returns
     -------
     RankCorrelation
-        A number between 0 and 1, with how it was computed.
+        A number between 0 and 1, with its method; NaN with a flag if a ranking is empty.
 
     Notes
     -----
-    Below the end of the shorter ranking its unseen items are taken to agree as at that end; with
-    ties there, "a" is no longer exactly a mean over orders. NaN with a flag where a ranking is
-    empty.
+    Beyond the end of the shorter ranking, agreement on its unseen items is assumed to be that at
+    the end; with ties there, "a" is not exactly a mean over orders.
 
     References
     ----------
@@ -433,7 +421,7 @@ def rbo(a: ArrayLike, b: ArrayLike, *, p: float = 0.9, ties: str = "a") -> RankC
 
 
 def _extrapolated(rows: np.ndarray, short: int, long: int, p: float, ties: str) -> float:
-    """Rank-biased overlap of two rankings [2, item], the shorter first."""
+    """Return the rank-biased overlap of two rankings [2, item], the shorter first."""
     overlap, visible, own = np.zeros(long), np.zeros(long), np.zeros((2, long))
     first, stop = _tie_bounds(rows, long)
     kernels.overlaps(first, stop, short, ties == "w", overlap, own, visible)
@@ -447,13 +435,13 @@ def _extrapolated(rows: np.ndarray, short: int, long: int, p: float, ties: str) 
 
 
 def _agreement(overlap: np.ndarray, own: np.ndarray, depth: np.ndarray, ties: str) -> np.ndarray:
-    """A(d) from the overlap of two rankings and of each with itself."""
+    """Return A(d) from the overlap of two rankings and of each with itself."""
     scales = {"a": depth, "b": np.sqrt(own[0] * own[1]), "w": 0.5 * (own[0] + own[1])}
     return np.asarray(overlap / scales[ties])
 
 
 def _tie_bounds(rows: np.ndarray, depth: int) -> tuple[np.ndarray, np.ndarray]:
-    """Where each item's tie group begins and ends, [2, item]; missing items lie below `depth`."""
+    """Return the bounds of each item's tie group, [2, item]; missing items are beyond `depth`."""
     first, stop = np.full(rows.shape, depth), np.full(rows.shape, depth + 1)
     for row, scores in enumerate(-rows):
         ranked = ~np.isnan(scores)
@@ -472,13 +460,13 @@ class TauInterval:
     high: float
     confidence: float
     n: int
-    """Systems in the rankings."""
+    """Number of systems in the rankings."""
     method: str
     flag: str = ""
     """"", or why the limits are NaN."""
     n_topics: int | None = None
     n_dropped: int | None = None
-    """Topics left out because some system has no score there."""
+    """Number of topics omitted because some system has no score."""
     bias: float | None = None
     """Mean of the resampled tau minus tau."""
     n_samples: int | None = None
@@ -486,11 +474,11 @@ class TauInterval:
 
 
 def kendall_interval(tau: float, n: int, *, confidence: float = 0.95) -> TauInterval:
-    """The normal interval that papers print: tau ± z sqrt(2 (2n + 5)/(9 n (n - 1))), n systems.
+    """Return the normal interval tau ± z sqrt(2 (2n + 5)/(9 n (n - 1))) of n systems, as in papers.
 
-    The standard error is the one that holds if the rankings are unrelated (tau = 0), so that a
-    limit may exceed 1, and it treats the systems as the sample. Do not conclude from overlapping
-    intervals that two rankings are equivalent: take `bootstrap_tau_interval` for topics.
+    The standard error is that of unrelated rankings (tau = 0), so that a limit may exceed 1, and it
+    treats the systems as the sample. Overlapping intervals do not show that two rankings are
+    equivalent: use `bootstrap_tau_interval` for topics.
 
     Reference: Kendall 1938, doi:10.1093/biomet/30.1-2.81; used in Sakai and Shang 2016, Table 2.
 
@@ -524,20 +512,20 @@ def bootstrap_tau_interval(
     seed: int = 0,
     jobs: int | None = None,
 ) -> TauInterval:
-    """Interval for tau-b between two rankings by mean score, had the topics been others.
+    """Return an interval over topics for tau-b between two rankings by mean score.
 
-    Or, by `coefficient`, for tau_AP of the first as an estimate of the second.
+    With the `coefficient` tau_ap, for tau_AP of the first as an estimate of the second.
 
     Both matrices are [system, topic] over the same systems and topics, and a resample takes the
-    same topics from both; topics where some system has no score are dropped for all. Means that
+    same topics from both; topics for which some system has no score are dropped for all. Means that
     agree to 1e-12 of the largest score tie. The limits are quantiles of the resampled tau, shifted
-    so that their mean is tau, and cut at ±1: a resample adds its own noise to that of the sample,
-    and unshifted quantiles would count it twice. `bias` is the shift that was taken out.
+    so that their mean is tau, and limited to ±1: a resample adds noise to that of the sample, and
+    unshifted quantiles would count it twice. `bias` is the shift that was subtracted.
 
     The interval is for the mean tau of topic sets of this size (in simulations .87 to .98 of the
-    intervals at level .95 held it). Do not take it for the tau of the systems' true means: noise
-    in the means pulls every tau away from that, and no resampling of topics puts it back.
-    Resamples in which all systems tie are left out. NaN limits with a flag below two topics.
+    intervals at level .95 contained it), not for the tau of the systems' true means: noise in the
+    means biases every tau, which resampling of topics cannot correct. Resamples in which all
+    systems tie are omitted. NaN limits with a flag below two topics.
 
     Reference: Efron and Tibshirani 1993, chapter 10.
 
@@ -578,7 +566,7 @@ def bootstrap_tau_interval(
 def _resampled_taus(
     complete: np.ndarray, coefficient: str, n_samples: int, seed: int, jobs: int | None
 ) -> np.ndarray:
-    """tau of each resample of topics; those without any order are left out."""
+    """Return tau of each resample of topics, without those in which all systems tie."""
     n_topics = complete.shape[2]
 
     def one_block(task: tuple[int, int, int]) -> np.ndarray:
@@ -594,12 +582,12 @@ def _resampled_taus(
 
 
 def _taus_of_means(complete: np.ndarray, weights: np.ndarray, coefficient: str) -> np.ndarray:
-    """tau-b between two rankings [2, system, topic] by mean score, for each row of weights.
+    """Return tau-b between two rankings [2, system, topic] by mean score, for each row of weights.
 
-    Or tau_AP, the first ranking being the estimate.
+    Or tau_AP of the first ranking as the estimate.
     """
     totals = np.stack([weights @ scores.T for scores in complete], axis=1)
-    # Equal means must tie although their sums were rounded differently.
+    # Equal means must tie despite different rounding of their sums.
     step = CONSTANT * np.abs(complete).max(axis=(1, 2), initial=0.0) * max(1, weights.shape[1])
     rounded = np.round(totals / np.where(step > 0.0, step, 1.0)[:, None])
     pairwise = pairwise_tau_and_tau_ap(rounded)

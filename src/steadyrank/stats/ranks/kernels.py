@@ -1,9 +1,9 @@
-"""How many systems stand above a system in two rankings: the inner loops of tau and tau_AP.
+"""Numbers of systems above a system in two rankings: the inner loops of tau and tau_AP.
 
-One ranking is walked from the top while a bit set holds the positions that the systems met so
-far have in the other; counting the bits below a position tells how many precede it in both.
-A running count for every word of bits makes that one look-up, whatever the number of systems.
-Rankings with ties are walked a tie group at a time.
+One ranking is read from the top, while a bit set holds the positions in the other ranking of the
+systems read so far. The number of bits below a position is the number of systems that precede it in
+both. A cumulative count for every word of bits makes that a single look-up for any number of
+systems. Rankings with ties are read one tie group at a time.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ import numpy as np
 from steadyrank.compute.kernels import WORD, count_ones, inlined, kernel, part
 
 LANES = 8
-"""Running counts come in multiples of this, so that the processor adds to many at once."""
+"""The number of cumulative counts is a multiple of this, for vector instructions."""
 
 
 def _workspace(n: int) -> tuple[np.ndarray, ...]:
-    """The bit set, its running counts, and the credits in two rankings of n systems.
+    """Return memory for the bit set, its counts, and the credits in two rankings of n systems.
 
-    What kernels work on is made outside of them: one that makes arrays takes longer to load.
+    It is allocated outside of the kernels: one that allocates arrays takes longer to load.
     """
-    # Positions reach from 0 to n, n included: a tie group may end there.
+    # Positions are 0 to n, n included: a tie group may end there.
     n_words = ((n >> 6) // LANES + 1) * LANES
     bits, counts = np.empty(n_words, np.uint64), np.empty(n_words, np.int32)
     return bits, counts, np.empty(n, np.int64), np.empty(n, np.int64)
@@ -37,7 +37,7 @@ def _insert(bits, counts, position):
 
 @inlined
 def _below(bits, counts, position):
-    """How many of the inserted positions are smaller than `position`."""
+    """Return how many of the inserted positions are smaller than `position`."""
     word = position >> 6
     lower = (WORD(1) << WORD(position & 63)) - WORD(1)
     return counts[word] + np.int64(count_ones(bits[word] & lower))
@@ -45,7 +45,7 @@ def _below(bits, counts, position):
 
 @part
 def _tie_groups(row, order, first, stop):
-    """For each position of `order` where its tie group begins and ends; returns tied pairs."""
+    """Write the bounds of the tie group of each position of `order`; return tied pairs."""
     n, tied, start = len(order), 0, 0
     while start < n:
         end = start + 1
@@ -60,7 +60,7 @@ def _tie_groups(row, order, first, stop):
 
 @part
 def _walk_untied(positions, work):
-    """As `_walk`, where neither ranking has ties: twice as fast."""
+    """As `_walk`, for rankings without ties: twice as fast."""
     bits, counts, here, there = work
     concordant = 0
     for k in range(len(positions)):
@@ -103,13 +103,13 @@ def _walk_groups(positions, stop, other_first, other_stop, share, work):
 
 @part
 def _walk(positions, tied, stop, other_first, other_stop, share, work):
-    """Pairs in the same strict order in both rankings, and those ordered here but tied there.
+    """Count pairs in the same strict order in both rankings, and pairs tied only in the other.
 
-    `positions` are those in the other ranking, in the order of this one; `tied` tells whether
-    any ranking has ties. The last two arrays of `work` receive the credit for tau_AP of each tie
-    group of this and of the other ranking, at its first position. A system's credit is twice the
-    number above it in both rankings, plus `share` (0 or 1) for each system above it in the ranking
-    being read and tied with it in the other. Integers: the order within a tie has no effect.
+    `positions` are those in the other ranking, in the order of this one; `tied` is 0 if neither
+    ranking has ties. The last two arrays of `work` receive the credit for tau_AP of each tie group
+    of this and of the other ranking, at its first position. A system's credit is twice the number
+    of systems above it in both rankings, plus `share` (0 or 1) for each system above it in one
+    ranking and tied with it in the other. Credits are integers, so that sums are exact.
     """
     for word in range(len(work[0])):
         work[0][word] = 0
@@ -124,16 +124,16 @@ def _tau_b(concordant, tied_there, n, tied, other_tied):
     total = n * (n - 1) // 2
     untied, other_untied = total - tied, total - other_tied
     difference = 2 * concordant - (untied - tied_there)
-    # One root of the product, not a product of roots: perfect agreement is 1 to the last bit.
+    # One root of the product, not a product of roots: perfect agreement is exactly 1.
     return difference / np.sqrt(float(untied) * float(other_untied))
 
 
 @part
 def _weights(stop, share, weight):
-    """What credit counts in each tie group, the credit among tied systems, and the divisor.
+    """Write the weight of credit in each tie group; return credit among ties, and the divisor.
 
     With `share`, tied systems take each rank of their group equally often, and half of the
-    tied systems above are in order. Without, they all stand at the first rank of their group.
+    tied systems above are in order. Without, they all have the first rank of their group.
     """
     n, among, start = len(stop), 0.0, 0
     while start < n:
@@ -152,7 +152,7 @@ def _weights(stop, share, weight):
 
 @part
 def _tau_ap(credit, weight, among, divisor):
-    """tau_AP from the credits of each tie group; NaN where no system has another above it."""
+    """Return tau_AP from the credits of each tie group; NaN if no system is above another."""
     if divisor <= 0:
         return np.nan
     total = among
@@ -164,9 +164,9 @@ def _tau_ap(credit, weight, among, divisor):
 def taus_against(
     reference: np.ndarray, samples: np.ndarray, orders: np.ndarray, taus: np.ndarray
 ) -> np.ndarray:
-    """tau-b of each row of `samples` with the reference, whose systems come sorted.
+    """Write tau-b of each row of `samples` with the reference, which is sorted.
 
-    Returns counts [sample, 4]: concordant pairs, pairs tied in the reference only, and tied pairs
+    Returns counts [sample, 4]: concordant pairs, pairs tied only in the reference, and tied pairs
     of the sample and of the reference. `orders` sort the samples.
     """
     n, counts = len(reference), np.empty((len(samples), 4), np.int64)
@@ -199,10 +199,10 @@ def pair_correlations(
     forward: np.ndarray,
     backward: np.ndarray,
 ) -> None:
-    """Of all pairs of measures in each sample: tau-b and both directions of tau_AP.
+    """Write tau-b and both directions of tau_AP of all pairs of measures in each sample.
 
     values and orders [sample, measure, system], orders from the best down; results
-    [sample, pair]. `forward` has the pair's first measure as the estimate.
+    [sample, pair]. In `forward` the pair's first measure is the estimate.
     """
     _, n_measures, n = values.shape
     groups, whole = np.empty((3, n_measures, n), np.int64), np.empty((2, n_measures), np.int64)
@@ -244,12 +244,12 @@ def _pair_correlations(
 
 @kernel
 def overlaps(first, stop, short, at_once, overlap, own, visible):
-    """At each depth: the overlap of two rankings, that of each with itself, and what is unseen.
+    """Write for each depth the overlap of two rankings, and of each with itself, and `visible`.
 
-    first and stop [2, item] bound the tie groups, beyond the deepest rank where an item is not
-    ranked. An item counts for the part of its tie group within the depth, or whole from the
-    group's first rank if `at_once`. `visible` is the mean of that part over the items of the
-    second ranking which the first one, of `short` items, lacks.
+    first and stop [2, item] bound the tie groups; those of an unranked item are beyond the deepest
+    rank. An item counts by the part of its tie group within the depth, or fully from the group's
+    first rank if `at_once`. `visible` is the mean of that part over the items of the second ranking
+    that the first one, of `short` items, lacks.
     """
     depth = len(overlap)
     for d in range(depth):

@@ -10,8 +10,7 @@ import numpy as np
 from steadyrank._version import __version__
 from steadyrank.notebook import Framed, shown_by
 from steadyrank.present.json import picked
-from steadyrank.stats.datasets.aggregates import Aggregate, Friedman, NextRanks
-from steadyrank.stats.datasets.random_effects import RandomEffects
+from steadyrank.stats.datasets import Aggregate, Friedman, NextRanks, RandomEffects
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.pairs.decisions import OwnDecisions, Placed
 from steadyrank.stats.run_means import in_order

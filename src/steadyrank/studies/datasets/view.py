@@ -11,7 +11,7 @@ import numpy as np
 from steadyrank.errors import InputError
 from steadyrank.present.cells import signed_interval
 from steadyrank.present.json import picked
-from steadyrank.present.page import Board, BoardRow, Tile
+from steadyrank.present.page import Tile
 from steadyrank.present.view import (
     Assumption,
     Col,
@@ -23,7 +23,7 @@ from steadyrank.present.view import (
     literal,
     weakest,
 )
-from steadyrank.stats.datasets.aggregates import Aggregate, columns_of, dataset_units
+from steadyrank.stats.datasets import Aggregate, columns_of, dataset_units
 from steadyrank.stats.planning.needed_topics import MOST_SHOWN
 from steadyrank.stats.planning.swaps import unit_swap_share
 from steadyrank.stats.run_means import share_turned
@@ -31,6 +31,7 @@ from steadyrank.studies.datasets.result import AGGREGATES, DatasetPair, Datasets
 from steadyrank.studies.datasets.study import datasets, lacking_words
 from steadyrank.studies.material import Material
 from steadyrank.studies.part import Findings, Front, Job, fragility_tile, part_of
+from steadyrank.studies.ranked import ROWS, board_of
 from steadyrank.words import (
     best_words,
     count_or_share,
@@ -459,45 +460,23 @@ def _why_not(material: Material) -> str:
     return ""
 
 
-ROWS = 10
-"""Rows of the board."""
-
-
 def _front(result: DatasetsResult, others: Findings) -> Front:
     said = [f for f in findings(result) if f.id in ("datasets.gaps", "datasets.too_few")]
+    digits = enough_digits(result.value[result.order[:ROWS]], 3)
     return Front(
         verdict=verdict(result),
         line=lead(result),
         assumption=assumption(result),
-        board=_board(result),
+        board=board_of(
+            result,
+            lambda run: f"{result.value[run]:.{digits}f}",
+            measure=result.aggregate_words,
+            link="datasets",
+        ),
         cautions=tuple(said),
         swap=_swap(result),
         more_swaps=tuple(_more_swaps(result)),
         tiles=tuple(_tiles(result)),
-    )
-
-
-def _board(result: DatasetsResult) -> Board:
-    digits = enough_digits(result.value[result.order[:ROWS]], 3)
-    return Board(
-        title="Leaderboard",
-        note=f"dot: rank; bar: possible ranks, {1 - result.alpha:.0%} confidence for each run",
-        measure=result.aggregate_words,
-        rows=tuple(
-            BoardRow(
-                rank=int(result.rank[run]),
-                name=result.runs[run],
-                score=f"{result.value[run]:.{digits}f}",
-                low=int(result.rank_set[run, 0]),
-                high=int(result.rank_set[run, 1]),
-                group=str(result.tier[run]),
-            )
-            for run in result.order[:ROWS]
-        ),
-        n_ranks=len(result.runs),
-        group="tier",
-        link="datasets",
-        more=f"All {len(result.runs):,} runs",
     )
 
 

@@ -148,32 +148,18 @@ def gate(
     Notes
     -----
     Limits are one-sided, each at level alpha: mean ± t s with Student's t, corrected for skewness
-    as in `compare`, and cluster-robust standard errors s. Requiring every measure to pass needs no
-    correction (an intersection-union test). Failing on any of several measures and segments does:
-    these tests are corrected together by Holm's method, and so are the passes of the segments. A
-    segment that cannot tell does not keep the candidate from passing.
-
-    If a side has several runs, limits are those of the mixed model with random topics and runs
-    (Student's law, Satterthwaite's or Kenward and Roger's degrees of freedom), as in `instances`. A
-    rebuild passes within mean ± t s sqrt(1 + 1/K) of the means of K builds, with K - 1 degrees of
-    freedom at level alpha over the number of rows.
-
-    `topics_needed` assumes the observed difference, or 0 if the candidate is better, and the
-    observed clusters and weights.
+    as in `compare`, and cluster-robust standard errors s; with several runs per side, those of the
+    mixed model, as in `instances`. Requiring every measure to pass needs no correction (an
+    intersection-union test). Fails are corrected together by Holm's method, and so are the passes
+    of segments. A segment that cannot tell does not keep the candidate from passing.
 
     The verdict is about other topics of the same population, not about other documents. Failing
     tests whether the candidate is worse at all; that its loss exceeds the margin is an estimate.
 
-    Unjudged documents count as not relevant in all figures. `lowest` and `highest` are limits of
-    the mean difference over all grades that they could have (`holes` has the proofs); the verdict
-    is certain if it is the same at and between these limits. Otherwise grades are drawn from a
-    logistic law in the logarithm of a document's best rank, fitted on the judged documents of both
-    rankings, with its probabilities times 0, 0.1, 0.3 and 1; completions are pooled by Rubin's
-    rules, and `sweep` has the verdicts. The law requires 10 relevant and 10 other judged documents.
-
-    A gate requires 10 topics. `rare_breakage` is the share 1 - alpha^(1/n) of broken topics of
-    which n topics show none with probability alpha; if all differences are equal but not 0, the
-    limits allow for it.
+    Unjudged documents count as not relevant in all figures. A verdict is certain if it is the same
+    between the bounds `lowest` and `highest`, over all grades that they could have. Otherwise
+    grades are drawn from a logistic law of a document's best rank, fitted on judged documents, with
+    its probabilities times 0, 0.1, 0.3 and 1 (`sweep`). docs/gate.md has the details.
 
     References
     ----------

@@ -25,6 +25,7 @@ from steadyrank.measures.holes.bounds import Ask, Bounds, documents_to_judge, fi
 from steadyrank.measures.holes.lists import Lists, Missing, by_document, joined_qrels, read_lists
 from steadyrank.measures.holes.measures import HoledMeasure, make_rankings, parse_holed
 from steadyrank.measures.names import Measure
+from steadyrank.present.json import rows_of
 from steadyrank.stats.inputs import check_open_unit
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.pairs.result import all_pairs
@@ -227,25 +228,24 @@ def _run_rows(
     drawn: Completions | None,
     confidence: float,
 ) -> tuple[HolesRun, ...]:
-    score, judged_only = scores.mean(axis=1), condensed.mean(axis=1)
-    imputed = None if drawn is None else drawn.means.mean(axis=0)
-    ends = None
+    imputed: Any = [None] * len(lists.runs)
+    intervals: list[Interval | None] = [None] * len(lists.runs)
     if drawn is not None:
+        imputed = drawn.means.mean(axis=0)
         # A widened interval may exceed the bounds of all completions.
         ends = np.clip(drawn.intervals(confidence), bounds.lowest[:, None], bounds.highest[:, None])
-    return tuple(
-        HolesRun(
-            run=name,
-            unjudged_share=float(lists.unjudged_share[r]),
-            score=float(score[r]),
-            lowest=float(bounds.lowest[r]),
-            highest=float(bounds.highest[r]),
-            judged_only=float(judged_only[r]),
-            imputed=None if imputed is None else float(imputed[r]),
-            imputed_interval=None if ends is None else Interval(*ends[r].tolist()),
-        )
-        for r, name in enumerate(lists.runs)
-    )
+        intervals = [Interval(*both) for both in ends.tolist()]
+    columns = {
+        "run": lists.runs,
+        "unjudged_share": lists.unjudged_share,
+        "score": scores.mean(axis=1),
+        "lowest": bounds.lowest,
+        "highest": bounds.highest,
+        "judged_only": condensed.mean(axis=1),
+        "imputed": imputed,
+        "imputed_interval": intervals,
+    }
+    return tuple(HolesRun(**row) for row in rows_of(columns))
 
 
 def _pair_rows(
@@ -256,32 +256,29 @@ def _pair_rows(
     drawn: Completions | None,
     fragile: Sequence[JudgmentFragility | None],
 ) -> tuple[HolesPair, ...]:
-    tests = paired_t(scores, pairs) if len(pairs) else None
-    difference = scores.mean(axis=1)[pairs[:, 0]] - scores.mean(axis=1)[pairs[:, 1]]
+    if not len(pairs):
+        return ()
+    (first, second), means = pairs.T, scores.mean(axis=1)
     low, high = bounds.pair_lowest, bounds.pair_highest
-    decided = (low > DECIDED) | (high < -DECIDED)
-    imputed = share = p_imputed = None
+    columns: dict[str, Any] = {
+        "a": [runs[run] for run in first],
+        "b": [runs[run] for run in second],
+        "difference": means[first] - means[second],
+        "lowest": low,
+        "highest": high,
+        "decided": (low > DECIDED) | (high < -DECIDED),
+        "bounds": [_kind(is_exact) for is_exact in bounds.pair_is_exact],
+        "pvalue": paired_t(scores, pairs).pvalue,
+        **dict.fromkeys(
+            ("difference_imputed", "sign_share", "pvalue_imputed"), [None] * len(pairs)
+        ),
+        "fragility": fragile,
+    }
     if drawn is not None:
-        means = drawn.means.mean(axis=0)
-        imputed = means[pairs[:, 0]] - means[pairs[:, 1]]
-        share, p_imputed = drawn.sign_share(pairs), drawn.pvalues(pairs)
-    return tuple(
-        HolesPair(
-            a=runs[a],
-            b=runs[b],
-            difference=float(difference[p]),
-            lowest=float(low[p]),
-            highest=float(high[p]),
-            decided=bool(decided[p]),
-            bounds=_kind(bool(bounds.pair_is_exact[p])),
-            pvalue=float(tests.pvalue[p]) if tests is not None else float("nan"),
-            difference_imputed=None if imputed is None else float(imputed[p]),
-            sign_share=None if share is None else float(share[p]),
-            pvalue_imputed=None if p_imputed is None else float(p_imputed[p]),
-            fragility=fragile[p],
-        )
-        for p, (a, b) in enumerate(pairs.tolist())
-    )
+        imputed = drawn.means.mean(axis=0)
+        columns["difference_imputed"] = imputed[first] - imputed[second]
+        columns |= {"sign_share": drawn.sign_share(pairs), "pvalue_imputed": drawn.pvalues(pairs)}
+    return tuple(HolesPair(**row) for row in rows_of(columns))
 
 
 def _asked(

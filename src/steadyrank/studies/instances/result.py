@@ -14,10 +14,10 @@ import numpy as np
 from steadyrank._version import __version__
 from steadyrank.notebook import Framed, shown_by
 from steadyrank.present.json import picked
-from steadyrank.stats.instances.equivalence import EquivalenceTest, Verdict, t_limits, verdict_of
+from steadyrank.stats.instances.equivalence import EquivalenceTest, Verdict, verdict_of
 from steadyrank.stats.instances.mixed_tests import Inflation
 from steadyrank.stats.instances.systems import SystemPair
-from steadyrank.stats.interval import Interval
+from steadyrank.stats.interval import Interval, t_limits
 from steadyrank.stats.mixed.posterior import Posterior
 from steadyrank.words import counted
 

@@ -31,12 +31,7 @@ from steadyrank.errors import InputError, arg, check_choice, unknown_column, unk
 from steadyrank.measures.arguments import data_first
 from steadyrank.measures.scored import scores_of
 from steadyrank.stats.inputs import check_samples
-from steadyrank.stats.instances.equivalence import (
-    check_alpha,
-    check_delta,
-    equivalence_test,
-    t_limits,
-)
+from steadyrank.stats.instances.equivalence import check_alpha, check_delta, equivalence_test
 from steadyrank.stats.instances.mixed_tests import (
     INSTANCE,
     SYSTEM_TOPIC,
@@ -59,7 +54,7 @@ from steadyrank.stats.instances.systems import (
     systems_of,
     warn_about_structure,
 )
-from steadyrank.stats.interval import Interval
+from steadyrank.stats.interval import Interval, t_limits
 from steadyrank.stats.mixed.model import RESIDUAL, MixedModel
 from steadyrank.stats.mixed.posterior import Posterior, posterior
 from steadyrank.stats.mixed.two_way import Difference

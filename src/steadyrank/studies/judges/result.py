@@ -21,8 +21,7 @@ from steadyrank.stats.judges.agreement import (
     Worth,
     topics_like,
 )
-from steadyrank.stats.judges.corrected import About, Weight
-from steadyrank.stats.judges.ranking import RunRanking
+from steadyrank.stats.judges.corrected import About, RunRanking, Weight
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.ranks.correlation import TauInterval
 from steadyrank.words import counted

@@ -37,8 +37,7 @@ from steadyrank.studies.simulate.measures import (
     make_gain,
     raw_values,
 )
-from steadyrank.studies.simulate.profile_kernels import joined_bins
-from steadyrank.studies.simulate.profiles import RunNotes, ScoreProfiles
+from steadyrank.studies.simulate.profiles import RunNotes, ScoreProfiles, joined_bins
 from steadyrank.studies.simulate.result import SimulatePart
 from steadyrank.studies.simulate.sampler_kernels import Cells, Gain, sample_cells, sample_densities
 from steadyrank.studies.simulate.shared_kernels import make_scratch, scoring_of, shared_kernel

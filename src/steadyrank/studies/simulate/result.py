@@ -10,6 +10,7 @@ import numpy as np
 from steadyrank._version import __version__
 from steadyrank.errors import bad_value
 from steadyrank.notebook import Framed, shown_by
+from steadyrank.present.json import rows_of
 from steadyrank.stats.pairs.difference_bins import difference_variances
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.ranks.correlation import kendall_tau
@@ -296,21 +297,19 @@ class SimulateResult(Framed):
     def rows(self) -> list[dict[str, Any]]:
         """Return one row per run, best observed mean first."""
         order = np.argsort(-self.raw_mean, kind="stable")
-        raw, mean, sd = self.raw_mean, self.simulated_mean, self.simulated_sd
-        tops = {f"top_{k}": self.top_probability(k) for k in top_columns(self.top, len(self.runs))}
-        return [
+        tops = top_columns(self.top, len(self.runs))
+        return rows_of(
             {
-                "run": self.runs[r],
-                "raw_mean": float(raw[r]),
-                "simulated_mean": float(mean[r]),
-                "simulated_sd": float(sd[r]),
-                "rank": place + 1,
-                "rank_low": int(self.rank_interval[r, 0]),
-                "rank_high": int(self.rank_interval[r, 1]),
-                **{key: float(share[r]) for key, share in tops.items()},
+                "run": [self.runs[run] for run in order],
+                "raw_mean": self.raw_mean[order],
+                "simulated_mean": self.simulated_mean[order],
+                "simulated_sd": self.simulated_sd[order],
+                "rank": range(1, len(order) + 1),
+                "rank_low": self.rank_interval[order, 0],
+                "rank_high": self.rank_interval[order, 1],
+                **{f"top_{k}": self.top_probability(k)[order] for k in tops},
             }
-            for place, r in enumerate(order.tolist())
-        ]
+        )
 
 
 def grades_words(result: SimulateResult) -> list[str]:

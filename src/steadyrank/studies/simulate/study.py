@@ -199,14 +199,12 @@ def simulate(
 
     Notes
     -----
-    Simulated collections scatter around the observed one; a second one has an error in addition. It
-    is predicted by Z = M + A (Xb - M) + sqrt(A) e1 + e2, where Xb are the simulated means, M is
-    their mean over runs, e1 and e2 are independent simulated errors, widened by 5%, and A is the
-    share of the variance of Xb that is not error.
+    A second collection is predicted by Z = M + A (Xb - M) + sqrt(A) e1 + e2, where Xb are the
+    simulated means, M is their mean over runs, e1 and e2 are independent simulated errors, widened
+    by 5%, and A is the share of the variance of Xb that is not error.
 
-    The result does not apply to other topics. A topic that loses all its relevant documents in a
-    simulated collection scores 0 there (`without_relevant`). Independent documents overstate the
-    variance of differences between runs, since runs share documents.
+    The result does not apply to other topics. Independent documents overstate the variance of
+    differences between runs, since runs share documents.
 
     References
     ----------

@@ -6,7 +6,6 @@ text calls it the share of significant pairs.
 
 from __future__ import annotations
 
-import itertools
 import math
 from dataclasses import asdict
 from typing import Any
@@ -15,7 +14,7 @@ import numpy as np
 
 from steadyrank.errors import InputError
 from steadyrank.present.cells import name, number
-from steadyrank.present.json import picked
+from steadyrank.present.json import picked, rows_of
 from steadyrank.present.pair_panel import PairPanel
 from steadyrank.present.table import Cell
 from steadyrank.present.view import Col, FigureSpec, Finding, Row, TableSpec, View, Words
@@ -133,21 +132,20 @@ def _tests(result: SimulateResult) -> Finding:
 
 
 def _neighbour_rows(result: SimulateResult) -> list[dict[str, Any]]:
-    order, above = np.argsort(-result.raw_mean, kind="stable").tolist(), result.above
-    pairs = map(tuple, all_pairs(len(order)).tolist())
-    rates = zip(result.significance.rate.tolist(), result.document_share.tolist(), strict=True)
-    of_pair = dict(zip(pairs, rates, strict=True))
-    return [
+    order = np.argsort(-result.raw_mean, kind="stable")
+    a, b = order[:-1], order[1:]
+    place = {pair: i for i, pair in enumerate(map(tuple, all_pairs(len(order)).tolist()))}
+    at = [place[pair] for pair in zip(np.minimum(a, b), np.maximum(a, b), strict=True)]
+    return rows_of(
         {
-            "better": result.runs[a],
-            "next": result.runs[b],
-            "difference": float(result.raw_mean[a] - result.raw_mean[b]),
-            "same_order": float(above[a, b]),
-            "significant": of_pair[min(a, b), max(a, b)][0],
-            "document_share": of_pair[min(a, b), max(a, b)][1],
+            "better": [result.runs[run] for run in a],
+            "next": [result.runs[run] for run in b],
+            "difference": result.raw_mean[a] - result.raw_mean[b],
+            "same_order": result.above[a, b],
+            "significant": result.significance.rate[at],
+            "document_share": result.document_share[at],
         }
-        for a, b in itertools.pairwise(order)
-    ]
+    )
 
 
 def _is_shared(result: SimulateResult) -> bool:
@@ -156,9 +154,7 @@ def _is_shared(result: SimulateResult) -> bool:
 
 
 def _bins(result: SimulateResult) -> list[dict[str, Any]]:
-    keys = ("low", "high", "count", "errors", "rate", "rate_error")
-    columns = [getattr(result.error_rate, key).tolist() for key in keys]
-    return [dict(zip(keys, row, strict=True)) for row in zip(*columns, strict=True)]
+    return rows_of(picked(result.error_rate, "low high count errors rate rate_error"))
 
 
 def _bin(row: Row) -> Cell:
@@ -345,33 +341,30 @@ def _prediction(result: SimulateResult) -> dict[str, Any] | None:
     found = result.prediction
     if found is None:
         return None
-    pairs = all_pairs(len(result.runs)).tolist()
     return {
         "tau": picked(found.tau, "mean interval"),
         **picked(found, "first rank_interval swap_share"),
-        "pairs": [
-            {"a": result.runs[a], "b": result.runs[b], "swap": swap}
-            for (a, b), swap in zip(pairs, found.swap.tolist(), strict=True)
-        ],
+        "pairs": rows_of({**_names(result), "swap": found.swap}),
     }
 
 
+def _names(result: SimulateResult) -> dict[str, list[str]]:
+    first, second = all_pairs(len(result.runs)).T
+    return {"a": [result.runs[a] for a in first], "b": [result.runs[b] for b in second]}
+
+
 def _pairs(result: SimulateResult) -> list[dict[str, Any]]:
-    raw, simulated, rates = result.raw_mean, result.simulated_mean, result.significance
-    shares = result.document_share
-    return [
+    first, second = all_pairs(len(result.runs)).T
+    raw, simulated = result.raw_mean, result.simulated_mean
+    return rows_of(
         {
-            "a": result.runs[a],
-            "b": result.runs[b],
-            "raw_difference": raw[a] - raw[b],
-            "simulated_difference": simulated[a] - simulated[b],
-            "rate": rates.rate[i],
-            "rate_error": rates.rate_error[i],
-            "raw_pvalue": result.raw_pvalue[i],
-            "document_share": shares[i],
+            **_names(result),
+            "raw_difference": raw[first] - raw[second],
+            "simulated_difference": simulated[first] - simulated[second],
+            **picked(result.significance, "rate rate_error"),
+            **picked(result, "raw_pvalue document_share"),
         }
-        for i, (a, b) in enumerate(all_pairs(len(result.runs)).tolist())
-    ]
+    )
 
 
 VIEW = View(

@@ -270,11 +270,9 @@ def stability(
     Notes
     -----
     Systems, topics and instances are random samples: the result is about other systems like these.
-    It is low for close systems, even if each score is precise, and high if one system is far from
-    all others, even if the others cannot be ordered: `leave_one_out` has the coefficients without
-    each system, `leading_group` those of the better half. A negative component stays negative in
-    the equations of the others and counts as 0 in coefficients, with a warning. Topics that some
-    run lacks are left out.
+    It is low for close systems and high if one system is far from all others: `leave_one_out` and
+    `leading_group` show this. Negative components count as 0 in coefficients, with a warning.
+    Topics that some run lacks are left out.
 
     References
     ----------

@@ -13,7 +13,7 @@ from steadyrank._version import __version__
 from steadyrank.data.scores import position
 from steadyrank.errors import InputError, check_choice
 from steadyrank.notebook import Exhibit, frame_of, shown_by
-from steadyrank.present.json import picked
+from steadyrank.present.json import picked, rows_of
 from steadyrank.present.view import Finding
 from steadyrank.stats.pairs.result import NO_DIFFERENCE, TOO_FEW, ZERO_VARIANCE
 from steadyrank.stats.planning.needed_topics import NeededTopics
@@ -195,20 +195,21 @@ class TopicsResult(Exhibit):
             [int(size) if math.isfinite(size) else None for size in sizes.tolist()]
             for sizes in (known, self.needed.low[which], top)
         )
-        columns = {
-            "a": [self.runs[run] for run in first],
-            "b": [self.runs[run] for run in second],
-            "n": self.variances.n[which].tolist(),
-            "mean_a": self.mean[first].tolist(),
-            "mean_b": self.mean[second].tolist(),
-            **{key: x[which].tolist() for key, x in picked(self.variances, _MOMENTS).items()},
-            **{key: rate[which].tolist() for key, rate in picked(self, _RATES).items()},
-            "significant": self.significant[which].tolist(),
-            "topics_needed": needed,
-            "topics_needed_interval": list(zip(low, high, strict=True)),
-            "flag": self.variances.flag[which].tolist(),
-        }
-        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        return rows_of(
+            {
+                "a": [self.runs[run] for run in first],
+                "b": [self.runs[run] for run in second],
+                "n": self.variances.n[which],
+                "mean_a": self.mean[first],
+                "mean_b": self.mean[second],
+                **{key: x[which] for key, x in picked(self.variances, _MOMENTS).items()},
+                **{key: rate[which] for key, rate in picked(self, _RATES).items()},
+                "significant": self.significant[which],
+                "topics_needed": needed,
+                "topics_needed_interval": list(zip(low, high, strict=True)),
+                "flag": self.variances.flag[which],
+            }
+        )
 
     def told(self, which: Sequence[int] | slice = slice(None)) -> list[dict[str, Any]]:
         """Return these rows with the assured number of topics, which CSV does not have."""

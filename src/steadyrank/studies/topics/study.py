@@ -156,16 +156,11 @@ def topics(
 
     Notes
     -----
-    Missing scores are left out pair by pair. The result does not apply to other documents,
-    judgments or random instances of the runs.
-
-    Other topics are assumed to be clustered and weighted like these: variances are cluster-robust,
-    splits keep clusters whole, numbers of topics are those of clusters of the present mean size,
-    and topics that some run lacks are left out.
-
     With an observed difference d on n topics and the variance v of per-topic differences, the
     predictive rate is Phi(-|d| / sqrt(2 v / n)), and Phi(-|d| / sqrt(v / n)) for any number of
-    topics of the second experiment.
+    topics of the second experiment. Missing scores are left out pair by pair; clustered or weighted
+    topics must be complete, and splits keep clusters whole. The result does not apply to other
+    documents, judgments or random instances of the runs.
 
     References
     ----------

@@ -18,7 +18,6 @@ from scipy import integrate, optimize, special
 
 from steadyrank.compute.random import block_stream
 from steadyrank.present.table import Table
-from steadyrank.stats.instances.power import Design
 from steadyrank.stats.mixed.fit import fit
 from steadyrank.stats.mixed.model import MixedModel
 from steadyrank.stats.mixed.two_way import two_way_difference
@@ -42,6 +41,7 @@ from steadyrank_lab.papers.jayasinghe2015.experiments import (
     single_instance_shares,
 )
 from steadyrank_lab.papers.jayasinghe2015.plots import intervals_on, shares_on
+from steadyrank_lab.papers.jayasinghe2015.power import Design
 from steadyrank_lab.papers.model import (
     Claim,
     Exhibit,

@@ -24,15 +24,15 @@ from steadyrank.errors import InputError, arg, check_choice
 from steadyrank.notebook import made_frame
 from steadyrank.stats.inputs import check_open_unit, check_samples
 from steadyrank.stats.instances.bootstrap import algorithm_two, two_way_bootstrap
-from steadyrank.stats.instances.power import Design, InstanceTest, InstanceVariances
-from steadyrank.stats.mixed.two_way import (
+from steadyrank.stats.pairs.tests import in_threads, paired_t
+from steadyrank_lab.papers.jayasinghe2015.power import Design, InstanceTest, InstanceVariances
+from steadyrank_lab.papers.jayasinghe2015.pvalues import (
     means_and_errors,
     nested_pvalues,
     t_pvalues,
     two_way_pvalues,
     welch_pvalues,
 )
-from steadyrank.stats.pairs.tests import in_threads, paired_t
 
 METHODS = ("t_single", "bootstrap_single", "mixed_paper", "bootstrap", "mixed")
 """Tests of a comparison: a random instance by t and by Algorithm 1; all of them by the paper's
