@@ -12,7 +12,14 @@ import numpy as np
 
 from steadyrank.present.cells import most_columns
 from steadyrank.present.page import Board, BoardRow, Tile
-from steadyrank.present.pair_panel import PairPanel
+from steadyrank.present.pair_panel import (
+    PairPanel,
+    count_texts,
+    decided,
+    pvalue_texts,
+    signed_texts,
+    values_at,
+)
 from steadyrank.present.table import escape_latex
 from steadyrank.present.view import Finding
 from steadyrank.stats.pairs.decisions import turned
@@ -30,7 +37,6 @@ from steadyrank.studies.compare.findings import (
 from steadyrank.studies.compare.result import CompareResult
 from steadyrank.studies.compare.wording import rank_words, tested_words
 from steadyrank.studies.part import Findings, Front, fragility_tile
-from steadyrank.studies.two_runs import count_texts, decided, pvalue_texts, signed_texts, values_at
 from steadyrank.words import count_or_share, enough_digits
 
 ROWS = 10

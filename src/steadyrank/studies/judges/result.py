@@ -200,11 +200,11 @@ class JudgesResult(Framed):
         )
 
     def rows(self) -> list[dict[str, Any]]:
-        """One dictionary per judge and run."""
+        """Return one dictionary per judge and run."""
         return [{"judge": one.judge, **row} for one in self.judges for row in self.run_rows(one)]
 
     def run_rows(self, judge: JudgeResult) -> list[dict[str, Any]]:
-        """One dictionary per run, with the keys that the JSON output has."""
+        """Return one dictionary per run, with the keys of the JSON output."""
         return [
             {
                 "run": run,
@@ -223,7 +223,7 @@ class JudgesResult(Framed):
         ]
 
     def pair_rows(self, judge: JudgeResult) -> list[dict[str, Any]]:
-        """One dictionary per pair, with the keys that the JSON output has."""
+        """Return one dictionary per pair, with the keys of the JSON output."""
         return [
             {
                 "a": self.runs[a],

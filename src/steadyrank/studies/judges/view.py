@@ -12,7 +12,7 @@ import numpy as np
 from steadyrank.data.scores import mean_of_present
 from steadyrank.present.cells import number, percent, whole
 from steadyrank.present.json import picked
-from steadyrank.present.pair_panel import PairPanel
+from steadyrank.present.pair_panel import PairPanel, decided, signed_texts, values_at
 from steadyrank.present.table import Cell
 from steadyrank.present.view import Col, FigureSpec, Finding, TableSpec, View, Words, literal
 from steadyrank.stats.judges.agreement import AgreementInterval
@@ -24,7 +24,6 @@ from steadyrank.studies.judges.result import JudgeResult, JudgesResult, PlanRow,
 from steadyrank.studies.judges.study import judge_scores
 from steadyrank.studies.material import Material
 from steadyrank.studies.part import Findings, Front, Job, part_of
-from steadyrank.studies.two_runs import decided, signed_texts, values_at
 from steadyrank.words import MISSING, by_number, counted, interval, pvalue_words, some, swap_words
 
 MOST_PAIRS = 45
