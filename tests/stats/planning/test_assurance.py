@@ -160,7 +160,7 @@ def test_formulas_of_the_paper_stay_under_their_names():
     (exact,) = sr.plan(scores, formula="exact", **asked).plans
     (nagata,) = sr.plan(scores, formula="nagata", **asked).plans
     assert exact.topics == design.topics_for_range(0.05, half, paired=True) < row.topics
-    assert nagata.topics == design.nagata_topics_for_difference(0.05, half)
+    assert nagata.topics == design.nagata("ttest").topics(0.05, half)
 
 
 def test_one_question_has_one_number():
