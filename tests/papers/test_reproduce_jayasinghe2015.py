@@ -81,12 +81,6 @@ def test_every_figure_and_table_is_there(found, progress):
         assert all(figure.svg.startswith("<svg") and figure.alt for figure in each.figures)
 
 
-def test_ids_are_unique(found):
-    for kind in ("tables", "figures"):
-        ids = [part.id for each in found.exhibits for part in getattr(each, kind)]
-        assert len(set(ids)) == len(ids)
-
-
 def test_a_folder_has_these_tables_and_pictures(found):
     """Names of files, which others link to; with three measures there are -1 and -2, too."""
     names = {Path(name) for name in reproduction_files(found)}

@@ -282,13 +282,6 @@ def test_bad_judgments_are_refused(tmp_path, corpus, topics, qrels):
         sr.grid(corpus, topics, qrels={"1": {"d1": 0}}, **SMALL)
 
 
-def test_other_files_are_not_touched(tmp_path, corpus, topics):
-    (tmp_path / "thesis.tex").write_text("years of work")
-    with pytest.raises(InputError, match="neither empty nor a store"):
-        sr.write_grid(corpus, topics, out=tmp_path, **SMALL)
-    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
-
-
 def test_a_dask_cluster_gives_the_same_bytes(tmp_path, corpus, topics):
     distributed = pytest.importorskip("distributed")
     with distributed.Client(processes=False, dashboard_address=":0", n_workers=1) as client:
