@@ -11,8 +11,13 @@ import numpy as np
 
 from bench.coverage.claims import Claim, Ends, Experiment, Setting, Trial, seed_of
 from bench.coverage.close import own_decisions
-from steadyrank.stats.datasets.aggregates import AggregateColumns, dataset_units, next_ranks
-from steadyrank.stats.datasets.random_effects import next_dataset, random_effects
+from steadyrank.stats.datasets import (
+    AggregateColumns,
+    dataset_units,
+    next_dataset,
+    next_ranks,
+    random_effects,
+)
 from steadyrank.stats.pairs import decisions
 from steadyrank.stats.pairs.decisions import adjust
 from steadyrank.stats.pairs.max_t import max_t, unit_max_t

@@ -27,13 +27,14 @@ from steadyrank.stats.judges.agreement import (
 from steadyrank.stats.judges.corrected import (
     CorrectedParts,
     JudgedScores,
+    RunRanking,
     Weight,
     corrected_parts,
     difference_uncertainty,
     mean_uncertainty,
+    rank_runs,
     shared_weight,
 )
-from steadyrank.stats.judges.ranking import RunRanking, rank_runs
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.ranks.correlation import bootstrap_tau_interval, pairwise_tau_and_tau_ap
 

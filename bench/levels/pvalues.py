@@ -18,12 +18,17 @@ from scipy import special
 from bench.levels.null_data import MARGIN
 from steadyrank.stats.anova.balanced import anova
 from steadyrank.stats.anova.unbalanced import type_three
-from steadyrank.stats.datasets.aggregates import friedman
+from steadyrank.stats.datasets import friedman
 from steadyrank.stats.instances.bootstrap import algorithm_two, two_way_bootstrap
 from steadyrank.stats.instances.equivalence import EquivalenceTest, equivalence_test
 from steadyrank.stats.judges.agreement import KinTest, favours_kin, welch_pvalue
-from steadyrank.stats.judges.corrected import JudgedScores, corrected_parts, shared_weight
-from steadyrank.stats.judges.ranking import RunRanking, rank_runs
+from steadyrank.stats.judges.corrected import (
+    JudgedScores,
+    RunRanking,
+    corrected_parts,
+    rank_runs,
+    shared_weight,
+)
 from steadyrank.stats.mixed.fit import MixedModel, fit
 from steadyrank.stats.mixed.posterior import posterior
 from steadyrank.stats.pairs import studentized_range as studentized

@@ -68,11 +68,7 @@ def test_the_folder_is_read_by_evaluate_and_components(capsys, corpus, tmp_path)
     info = ("--run-info", tmp_path / "grid" / "run-info.csv")
     code, shown, _ = call(
         capsys,
-        "evaluate",
-        corpus / "qrels.txt",
-        tmp_path / "grid" / "runs",
-        "-m",
-        "AP",
+        *("evaluate", corpus / "qrels.txt", tmp_path / "grid" / "runs", "-m", "AP"),
         *info,
         "--format",
         "json",
@@ -120,20 +116,10 @@ def test_everything_can_be_named(capsys, corpus, tmp_path, write):
     qrels = write("q.txt", "7 0 d3 1\n7 0 d5 1\n")
     code, shown, err = call(
         capsys,
-        "grid",
-        corpus / "docs.jsonl",
-        "--topics",
-        topics,
-        "--qrels",
-        qrels,
-        "--stop-lists",
-        stop_list,
+        *("grid", corpus / "docs.jsonl", "--topics", topics, "--qrels", qrels),
+        *("--stop-lists", stop_list),
         *("--lexical", "porter", "--models", "BM25(k1=0.9,b=0.4)", "--models", "DPH", "--depth"),
-        5,
-        "--cache",
-        tmp_path / "counts",
-        "--format",
-        "csv",
+        *(5, "--cache", tmp_path / "counts", "--format", "csv"),
     )
     assert (code, err) == (0, "")
     names = [row["run"] for row in csv.DictReader(io.StringIO(shown))]

@@ -55,10 +55,7 @@ def called(capsys, scores):
     def call_it(*arguments):
         return call(
             capsys,
-            "instances",
-            "--scores",
-            scores,
-            "--system-from",
+            *("instances", "--scores", scores, "--system-from"),
             r"^([^-]+)",
             *QUICK,
             *arguments,

@@ -146,10 +146,7 @@ def test_scores_of_a_measure_named_with_its_file(capsys, tmp_path):
 
 def test_grades_can_be_mapped(capsys, folder):
     given = (
-        folder / "people.qrels",
-        folder / "runs",
-        "--judge",
-        f"yes={folder}/binary.qrels",
+        *(folder / "people.qrels", folder / "runs", "--judge", f"yes={folder}/binary.qrels"),
         *("--samples", "99", "--format", "json"),
     )
     code, out, err = call(capsys, "judges", *given)

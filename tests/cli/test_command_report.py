@@ -61,13 +61,8 @@ def test_the_page_is_written_and_the_findings_are_printed(capsys, track, tmp_pat
 def test_json_says_what_was_done(capsys, track, tmp_path):
     code, printed, _ = call(
         capsys,
-        "report",
-        track / "qrels.txt",
-        track / "runs",
-        "--out",
-        tmp_path / "r.html",
-        "--format",
-        "json",
+        *("report", track / "qrels.txt", track / "runs", "--out", tmp_path / "r.html"),
+        *("--format", "json"),
         *QUICK,
     )
     shown = json.loads(printed)
@@ -87,15 +82,8 @@ def test_findings_in_other_formats(capsys, scores, tmp_path, form):
     result = tmp_path / "findings.txt"
     code, printed, _ = call(
         capsys,
-        "report",
-        "--scores",
-        tmp_path / "scores.csv",
-        "--out",
-        tmp_path / "r.html",
-        "--format",
-        form,
-        "-o",
-        result,
+        *("report", "--scores", tmp_path / "scores.csv", "--out", tmp_path / "r.html"),
+        *("--format", form, "-o", result),
         *QUICK,
     )
     assert (code, printed) == (0, "")
@@ -148,13 +136,8 @@ def test_scores_come_in_one_file_or_in_one_a_measure(capsys, scores, tmp_path):
 def test_what_is_planned_is_told_before_it_starts(capsys, scores, tmp_path):
     code, _, err = call(
         capsys,
-        "report",
-        "--scores",
-        tmp_path / "scores.csv",
-        "--out",
-        tmp_path / "r.html",
-        "--budget",
-        "90s",
+        *("report", "--scores", tmp_path / "scores.csv", "--out", tmp_path / "r.html"),
+        *("--budget", "90s"),
     )
     assert code == 0
     assert "studies (for a budget of 1.5 min): compare" in err
@@ -199,12 +182,7 @@ def test_one_run_or_none_is_refused(capsys, track, tmp_path):
 
 def test_other_settings_of_a_store_are_refused(capsys, track, tmp_path):
     given = (
-        "report",
-        track / "qrels.txt",
-        track / "runs",
-        "--out",
-        tmp_path / "r.html",
-        "--store",
+        *("report", track / "qrels.txt", track / "runs", "--out", tmp_path / "r.html", "--store"),
         tmp_path / "store",
         *QUICK,
     )

@@ -13,20 +13,8 @@ from commanding import call, refused
 import steadyrank as sr
 
 DESIGN = (
-    "--shards",
-    4,
-    "--sample-rate",
-    "10%,0.4",
-    "--cluster-samples",
-    2,
-    "--partitions",
-    2,
-    "--csi",
-    3,
-    "--sample",
-    "0.3",
-    "--top-shards",
-    2,
+    *("--shards", 4, "--sample-rate", "10%,0.4", "--cluster-samples", 2, "--partitions", 2),
+    *("--csi", 3, "--sample", "0.3", "--top-shards", 2),
 )
 
 
@@ -58,10 +46,7 @@ def test_instances_reads_the_folder_as_it_is(capsys, corpus, tmp_path):
     assert len(list((out / "runs").glob("*.run"))) == 25
     code, shown, err = call(
         capsys,
-        "instances",
-        corpus / "qrels.txt",
-        out / "runs",
-        "--run-info",
+        *("instances", corpus / "qrels.txt", out / "runs", "--run-info"),
         out / "run-info.csv",
         *("-m", "AP", "--a", "topical", "--b", "exhaustive", "--instance-factors"),
         *("sample,partition,csi", "--quiet", "--format", "json"),

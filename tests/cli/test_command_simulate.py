@@ -138,14 +138,7 @@ def test_every_option_reaches_the_study(capsys, files):
     result = result_of(capsys, *files, "-m", "AP(rel=2)", *chosen)
     keys = ("model", "bandwidth", "depth", "denominator", "score_source", "seed", "measure", "mode")
     assert [result[key] for key in keys] == [
-        "kde",
-        0.25,
-        40,
-        "sampled",
-        "rank",
-        7,
-        "AP(rel=2)",
-        "paper",
+        *("kde", 0.25, 40, "sampled", "rank", 7, "AP(rel=2)", "paper")
     ]
     assert result["significance"]["alpha"] == 0.01
     with pytest.warns(sr.SteadyrankWarning, match="1 of 15 topics has no relevant document"):

@@ -96,11 +96,7 @@ def test_instances_are_a_third_facet(capsys, instances):
     assert json.loads(out)["design"] == "crossed"
     code, out, _ = call(
         capsys,
-        "stability",
-        "--scores",
-        instances,
-        "--run-info",
-        info,
+        *("stability", "--scores", instances, "--run-info", info),
         *("--facet", "none", "--format", "json"),
     )
     assert json.loads(out)["n_systems"] == 12

@@ -183,7 +183,7 @@ READERS |= {
         percent=[(r, d, f"{100 * v:g}%" if d == "x" else f"{v}") for r, d, v in BOARD],
         answers={
             **LONG_ANSWERS,
-            "per cent": "x '50%' stands beside fractions such as 0.25",
+            "per cent": "x '50%' is in the same column as fractions such as 0.25",
             "duplicate key": "! 1 row repeats an earlier one",
         },
     )
@@ -278,7 +278,10 @@ READERS |= {
         lambda path: scores_of(path, measure="AP"),
         WIDE,
         (WIDE + "mean,0.375,0.4375\n", f"! {SUMMARY}"),
-        (",topic,a,b\n0,1,0.5,0.75\n1,2,0.25,0.125\n", "! is an index beside 'topic': omitted"),
+        (
+            ",topic,a,b\n0,1,0.5,0.75\n1,2,0.25,0.125\n",
+            "! is an index in addition to 'topic': omitted",
+        ),
         ("topic,qid,a,b\n1,7,0.5,0.75\n2,8,0.25,0.125\n", f"x {TWINS}"),
         ("topic,a,b\n1,0.5,75\n2,0.25,12.5\n", f"x {TOO_LARGE}"),
         (before_last(WIDE), f"x :3: {MARK}"),
@@ -289,7 +292,7 @@ READERS |= {
         lambda path: scores_of(path, measure="AP", runs_in_rows=True),
         ROWS,
         ("run,1,2,AVG\na,0.5,0.25,0.375\nb,0.75,0.125,0.4375\n", f"! {SUMMARY}"),
-        (",run,1,2\n0,a,0.5,0.25\n1,b,0.75,0.125\n", "! is an index beside 'run': omitted"),
+        (",run,1,2\n0,a,0.5,0.25\n1,b,0.75,0.125\n", "! is an index in addition to 'run': omitted"),
         ("run,system,1,2\na,s,0.5,0.25\nb,t,0.75,0.125\n", f"x {TWINS}"),
         ("run,1,2\na,0.5,0.25\nb,75,12.5\n", f"x {TOO_LARGE}"),
         (before_last(ROWS), f"x :3: {MARK}"),
@@ -343,9 +346,12 @@ READERS |= {
         board_of,
         BOARD_WIDE,
         ("model,x,Avg,y\na,0.5,0.375,0.25\nb,0.75,0.4375,0.125\n", f"! {SUMMARY}"),
-        (",model,x,y\n0,a,0.5,0.25\n1,b,0.75,0.125\n", "! is an index beside 'model': omitted"),
+        (
+            ",model,x,y\n0,a,0.5,0.25\n1,b,0.75,0.125\n",
+            "! is an index in addition to 'model': omitted",
+        ),
         ("model,run,x,y\na,c,0.5,0.25\nb,d,0.75,0.125\n", f"x {TWINS}"),
-        (BOARD_WIDE.replace("0.75", "5%"), "x '5%' stands beside fractions"),
+        (BOARD_WIDE.replace("0.75", "5%"), "x '5%' is in the same column as fractions"),
         (before_last(BOARD_WIDE), f"x :3: {MARK}"),
         (BOARD_WIDE.replace("a,", f"{NAME},"), "name"),
         (BOARD_WIDE.replace("y", "x"), "x two datasets are named 'x'"),
@@ -354,7 +360,10 @@ READERS |= {
         board_of,
         "task,a,b\nx,0.5,0.75\ny,0.25,0.125\n",
         ("task,a,b\nx,0.5,0.75\ny,0.25,0.125\nAverage,0.375,0.4375\n", f"! {SUMMARY}"),
-        (",task,a,b\n0,x,0.5,0.75\n1,y,0.25,0.125\n", "! is an index beside 'task': omitted"),
+        (
+            ",task,a,b\n0,x,0.5,0.75\n1,y,0.25,0.125\n",
+            "! is an index in addition to 'task': omitted",
+        ),
         ("task,dataset,a,b\nx,u,0.5,0.75\ny,v,0.25,0.125\n", f"x {TWINS}"),
         ("task,a,b\nx,50,75\ny,0.25,0.125\n", "+ those of other datasets are at most 1"),
         (f"task,a,b\nx,0.5,0.75\n{BOM}y,0.25,0.125\n", f"x :3: {MARK}"),
@@ -620,7 +629,7 @@ def test_per_cent_beside_fractions(tmp_path):
     path.write_text("model,x,y\na,5%,20\nb,40,3%\n")
     assert board_of(path)["b", "y"] == 3  # all of it is per cent
     path.write_text("model,x,y\na,5%,20\nb,0.4,3%\n")
-    with pytest.raises(sr.FormatError, match="'5%' stands beside fractions such as 0.4"):
+    with pytest.raises(sr.FormatError, match="'5%' is in the same column as fractions such as 0.4"):
         board_of(path)
 
 
@@ -635,7 +644,7 @@ def test_an_index_or_a_length_among_the_runs_is_said(tmp_path):
     with pytest.raises(sr.FormatError, match="length are up to 7, but AP is at most 1"):
         sr.read_scores(path, measure="AP")
     frame = pd.DataFrame({"model": ["a", "b"], "x": [0.5, 0.25]}, index=[4, 2])
-    with pytest.warns(sr.SteadyrankWarning, match="'', is an index beside 'model'"):
+    with pytest.warns(sr.SteadyrankWarning, match="'', is an index in addition to 'model'"):
         assert board_of(frame) == {("a", "x"): 0.5, ("b", "x"): 0.25}
 
 

@@ -156,6 +156,6 @@ def test_weights_of_any_size_count_by_their_ratios(size):
 def test_weights_that_no_sum_can_hold_together_are_refused():
     scores = sr.Scores(measures=["AP"], runs=["a"], topics=["1", "2"], values=[[[0.1, 0.2]]])
     with pytest.raises(
-        sr.InputError, match="topic '2' has the weight 1e-170 beside one of 1e\\+308"
+        sr.InputError, match="topic '2' has the weight 1e-170, the largest is 1e\\+308"
     ):
         scores.with_topic_info(weight=[1e308, 1e-170]).mean()

@@ -294,6 +294,7 @@ BY_DATA = {
     "left_out",
     "df",
     "turned",
+    "by_judge",
 }
 """Objects whose keys are names of measures, runs or components."""
 

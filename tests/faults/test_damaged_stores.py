@@ -122,10 +122,7 @@ def test_other_studies_stores_are_refused(capsys, data, kept):
 
 def test_two_processes_in_one_store(data, kept, tmp_path, capsys):
     command = [
-        sys.executable,
-        "-m",
-        "steadyrank",
-        "simulate",
+        *(sys.executable, "-m", "steadyrank", "simulate"),
         str(data / "qrels.txt"),
         str(data / "runs"),
         *("--samples", "600", "--quiet", "--store", "store"),

@@ -52,10 +52,8 @@ print("codes", codes, "locks", log)
 
 PAIR = "qrels.txt runs/team1-s1.run runs/team2-s1.run"
 COMMANDS = [
-    "evaluate qrels.txt runs -o out.csv",
-    "compare qrels.txt runs -o out.json --samples 99",
-    f"gate {PAIR} --margin 0.3 --history past",
-    f"gate {PAIR} --margin 0.3 --history past",
+    *("evaluate qrels.txt runs -o out.csv", "compare qrels.txt runs -o out.json --samples 99"),
+    *(f"gate {PAIR} --margin 0.3 --history past", f"gate {PAIR} --margin 0.3 --history past"),
     "simulate qrels.txt runs --samples 20 --store kept",
     "simulate qrels.txt runs --samples 20 --store kept",
     *("report qrels.txt runs -o page.html --budget 1s", "doctor"),

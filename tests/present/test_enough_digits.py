@@ -27,11 +27,7 @@ def scores(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     "command",
     [
-        "compare",
-        "compare --latex",
-        "compare --markdown",
-        "evaluate",
-        "topics",
+        *("compare", "compare --latex", "compare --markdown", "evaluate", "topics"),
         "compare --format html",
     ],
 )

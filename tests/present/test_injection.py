@@ -19,27 +19,11 @@ from steadyrank.present.table import Table, render, text_rows
 
 NAMES = (
     *NASTY,
-    "a|b",
-    "two\nlines",
-    "\x1b[2J\x1b]0;title\x07",
-    "\x9b31m",
-    "'=x",
-    "''=x",
-    "\uff1d1+1",
+    *("a|b", "two\nlines", "\x1b[2J\x1b]0;title\x07", "\x9b31m", "'=x", "''=x", "\uff1d1+1"),
     r"\input{/etc/passwd}",
     r"\write18{ls}",
-    "^^5cinput",
-    "$x$",
-    "50%",
-    "`code`",
-    "[link](x)",
-    "&lt;script&gt;",
-    "~~gone~~",
-    "\udce9",
-    "=cmd|' /C calc'!A0",
-    "-1+1",
-    "+",
-    "-",
+    *("^^5cinput", "$x$", "50%", "`code`", "[link](x)", "&lt;script&gt;", "~~gone~~", "\udce9"),
+    *("=cmd|' /C calc'!A0", "-1+1", "+", "-"),
 )
 HIDDEN = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2028\u2029\ud800-\udfff]")
 

@@ -346,16 +346,7 @@ def test_csv_holds_every_digit_and_no_formula(data: dict[str, dict]) -> None:
     assert header == ["run", "AP", "'=note"]
     assert len(parts["rows"]) == len(rows) == len(NASTY)
     assert [row[1] for row in rows[:10]] == [
-        "0.25",
-        "",
-        "",
-        "3",
-        "-inf",
-        "1e-09",
-        "0.25",
-        "inf",
-        "-12.5",
-        "10",
+        *("0.25", "", "", "3", "-inf", "1e-09", "0.25", "inf", "-12.5", "10")
     ]
     for name, row in zip(NASTY, rows, strict=True):
         defused = "'" if name[0] in "=+-@\t" and name != "-2" else ""  # a number is no formula

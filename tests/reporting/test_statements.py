@@ -23,7 +23,7 @@ from report_cases import OF_SCORES, Made, leaderboard, scores_of
 from written import WrittenPage, field_of, pair_of
 
 import steadyrank as sr
-from steadyrank.stats.planning.needed_topics import topics_to_separate
+from steadyrank.stats.planning.needed_topics import needed_topics
 from steadyrank.stats.planning.variance import pair_df
 from steadyrank.stats.run_means import SAME_MEAN
 from steadyrank.studies.compare.view import compare_text, describe
@@ -236,7 +236,8 @@ def assert_tiles_are_those_of_the_tables(made: Made, board: Rows) -> None:
     n_pairs = len(board) * (len(board) - 1) // 2
     if n_pairs > 1:
         found = made.finding("compare.significant").values["n_significant"]
-        figure = tiles.pop(f"of {n_pairs:,} pairs differ significantly")
+        differ = "differs" if found == 1 and count_or_share(1, n_pairs) == "1" else "differ"
+        figure = tiles.pop(f"of {n_pairs:,} pairs {differ} significantly")
         assert figure == count_or_share(found, n_pairs)
     result = made.result.results["compare"][0]
     smallest = made.finding("compare.detectable").values["difference"]
@@ -423,8 +424,9 @@ def test_one_level_serves_all_statements_about_a_pair(case, reports):
                 [compared.runs.index(row[name]) for name in "ab"]
             ]
         )
-        spread = (z.var(ddof=1), pair_df(z[None])[0])
-        assert row["topics_assured"] == topics_to_separate(z.mean(), *spread, alpha=level)
+        asked = {"variance_df": pair_df(z[None])[0], "alpha": level, "corrected": True}
+        needed = needed_topics(z.mean(), z.var(ddof=1), 2.0, **asked)
+        assert row["topics_assured"] == needed.assured
 
 
 def test_a_page_says_where_its_decisions_claim_too_much(tmp_path, drawn_nowhere):

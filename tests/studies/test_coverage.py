@@ -28,98 +28,41 @@ BUDGET = int(os.environ.get("STEADYRANK_CELLS", "1"))
 
 FALSE_ALARM = 1e-6
 
-TRACK = ("{data}/qrels.txt", "{data}/runs")
-SYSTEMS = ("--system-from", "(team.)")
-DEMANDS = ("--minimum-difference", "0.1", "--systems", "10")
-THREE = ("-m", "AP", "-m", "P@10", "-m", "nDCG@10")
-
-SHOWN: tuple[tuple[str, ...], ...] = (
-    ("evaluate", *TRACK, *THREE),
-    ("compare", *TRACK, "-m", "AP"),
-    ("compare", *TRACK, *THREE, "--samples", "50"),
-    ("compare", *TRACK, "-m", "AP", "--audit"),
-    ("simulate", *TRACK, "--samples", "20"),
-    ("topics", *TRACK, "-m", "AP", "--trials", "100"),
-    (
-        "agree",
-        *TRACK,
-        *THREE,
-        "--topic-sizes",
-        "5,8,10",
-        "--system-sizes",
-        "5,6,8",
-        "--samples",
-        "5",
-    ),
-    ("components", *TRACK, "-m", "AP", "--run-info", "{data}/run-info.csv", "--factors", "team"),
-    (
-        "instances",
-        *TRACK,
-        "-m",
-        "AP",
-        *SYSTEMS,
-        "--a",
-        "team1",
-        "--b",
-        "team2",
-        "--draws",
-        "400",
-        "--samples",
-        "50",
-        "--samples-per-instance",
-        "10",
-    ),
-    (
-        "instances",
-        *TRACK,
-        "-m",
-        "AP",
-        *SYSTEMS,
-        "--b",
-        "team2",
-        "--no-posterior",
-        "--samples",
-        "50",
-        "--samples-per-instance",
-        "10",
-    ),
-    ("datasets", "{data}/leaderboard.csv", "--a", "r0", "--b", "r1"),
-    ("holes", *TRACK, "-m", "P@20", "--samples", "20"),
-    ("plan", *TRACK, *THREE, *DEMANDS),
-    ("plan", *TRACK, *THREE, *DEMANDS, "--topics", "50"),
-    (
-        "pools",
-        *TRACK,
-        "-m",
-        "AP",
-        "-m",
-        "P@10",
-        "--run-info",
-        "{data}/run-info.csv",
-        *DEMANDS,
-        "--trials",
-        "4",
-    ),
-    ("stability", *TRACK, "-m", "AP"),
-    ("stability", *TRACK, "-m", "AP", *SYSTEMS),
-    ("stability", *TRACK, "-m", "AP", "--run-info", "{data}/copies.csv", "--facet", "copy"),
-    (
-        "judges",
-        "{data}/people.txt",
-        "{data}/runs",
-        "--judge",
-        "all={data}/qrels.txt",
-        "-m",
-        "AP",
-        "--kin",
-        "team1",
-        "--samples",
-        "99",
-    ),
-    ("stability", *TRACK, "-m", "AP", "--judge", "same={data}/qrels.txt"),
-    ("stability", "--scores", "{data}/graded.csv", "--target", "1", "--cost", "topic=1"),
-    ("compare", "--scores", "{data}/graded.csv"),
-)
+SHORT_FOR = {
+    "TRACK": "{data}/qrels.txt {data}/runs",
+    "SYSTEMS": "--system-from (team.)",
+    "DEMANDS": "--minimum-difference 0.1 --systems 10",
+    "THREE": "-m AP -m P@10 -m nDCG@10",
+    "QUICK": "--samples 50 --samples-per-instance 10",
+}
+LINES = """
+evaluate TRACK THREE
+compare TRACK -m AP
+compare TRACK THREE --samples 50
+compare TRACK -m AP --audit
+simulate TRACK --samples 20
+topics TRACK -m AP --trials 100
+agree TRACK THREE --topic-sizes 5,8,10 --system-sizes 5,6,8 --samples 5
+components TRACK -m AP --run-info {data}/run-info.csv --factors team
+instances TRACK -m AP SYSTEMS --a team1 --b team2 --draws 400 QUICK
+instances TRACK -m AP SYSTEMS --b team2 --no-posterior QUICK
+datasets {data}/leaderboard.csv --a r0 --b r1
+holes TRACK -m P@20 --samples 20
+plan TRACK THREE DEMANDS
+plan TRACK THREE DEMANDS --topics 50
+pools TRACK -m AP -m P@10 --run-info {data}/run-info.csv DEMANDS --trials 4
+stability TRACK -m AP
+stability TRACK -m AP SYSTEMS
+stability TRACK -m AP --run-info {data}/copies.csv --facet copy
+judges {data}/people.txt {data}/runs --judge all={data}/qrels.txt -m AP --kin team1 --samples 99
+stability TRACK -m AP --judge same={data}/qrels.txt
+stability --scores {data}/graded.csv --target 1 --cost topic=1
+compare --scores {data}/graded.csv
+"""
+SHOWN = [
+    [part for word in line.split() for part in SHORT_FOR.get(word, word).split()]
+    for line in LINES.strip().splitlines()
+]
 """Commands whose results have all that their JSON can have; nothing in them comes in twos."""
 
 

@@ -34,7 +34,7 @@ WORDS = {
 }
 """Every study, and which of the common words it has."""
 
-NO_STUDIES = {"reproduce", "grid", "shard"}
+NO_STUDIES = {"reproduce", "grid", "shard", "battles"}
 """What takes no runs, judgments or scores at first place."""
 
 NAMES = ("bm25", "splade", "dense")
@@ -323,15 +323,6 @@ def test_what_names_measures(tmp_path, monkeypatch):
     assert not names_measures("x" * 5000)
 
 
-def test_too_many_arguments_are_left_to_python(data):
-    with pytest.raises(TypeError, match="positional argument"):
-        sr.compare(*data, "AP", "t")
-    with pytest.raises(TypeError, match="multiple values for argument 'qrels'"):
-        sr.compare(*data, qrels=data[1])
-    with pytest.raises(TypeError, match="missing 1 required positional argument: 'qrels'"):
-        sr.evaluate(data[0], "AP")
-
-
 # frames
 
 
@@ -410,14 +401,6 @@ def test_measures_from_a_generator_are_taken_once(data):
 def test_a_frame_that_holds_no_scores_says_what_it_lacks():
     with pytest.raises(sr.InputError, match="perquery=True"):
         sr.compare(pd.DataFrame({"name": ["bm25"], "map": [0.3]}))
-
-
-def test_signatures_can_be_looked_at():
-    assert list(signature("compare"))[:3] == ["scores", "qrels", "measures"]
-    assert sr.compare.__doc__.startswith("Test all pairs")
-    import pickle
-
-    assert pickle.loads(pickle.dumps(sr.evaluate)) is sr.evaluate
 
 
 @pytest.mark.filterwarnings("always::steadyrank.SteadyrankWarning")

@@ -54,12 +54,6 @@ def also_writes(*suffixes: str) -> Callable[[_Function], _Function]:
     return decorate
 
 
-def suffixes_of(function: Callable[..., Any]) -> list[str]:
-    """Return the suffixes of files to which a command can write its result."""
-    own = getattr(function, "suffixes", ())
-    return [suffix for suffix in BY_SUFFIX if suffix in own or suffix not in OF_SOME]
-
-
 def choose_format(
     form: str | None, output: str | None, suffixes: Sequence[str], *, draws: bool
 ) -> str:
@@ -150,7 +144,8 @@ class Output:
 
 def gathered_output(function: Callable[..., Any]) -> Callable[..., Any]:
     """Check the options of output and execution, and give them to a command as one `Output`."""
-    suffixes = suffixes_of(function)
+    own = getattr(function, "suffixes", ())
+    suffixes = [suffix for suffix in BY_SUFFIX if suffix in own or suffix not in OF_SOME]
     names = ("quiet", "figure_width", "describe", "digits", "seed", "jobs", "scheduler")
 
     @functools.wraps(function)
@@ -158,7 +153,11 @@ def gathered_output(function: Callable[..., Any]) -> Callable[..., Any]:
         output = None if output == "-" else output
         draws = "plot" in options
         plot = options.pop("plot", None)
-        check_files(output, plot)
+        check_folders(output, plot)
+        if plot is not None:
+            from steadyrank.present.figures import figure_format
+
+            figure_format(plot)
         given: Any = {name: options.pop(name) for name in names if name in options}
         source = click.get_current_context().get_parameter_source
         if source("digits") is click.core.ParameterSource.DEFAULT:
@@ -207,16 +206,6 @@ def _check_place(path: Path) -> None:
 
     check_writable(path)
     sweep(folder)
-
-
-def check_files(output: str | None, plot: str | None) -> None:
-    """Refuse a result or a figure that cannot be written, before anything is computed."""
-    check_folders(output, plot)
-    if plot is None:
-        return
-    from steadyrank.present.figures import figure_format
-
-    figure_format(plot)
 
 
 def emit(text: str | Iterable[str], path: str | None, *, exact: bool = False) -> None:

@@ -54,10 +54,10 @@ def command(
     topics at its ends. The variance of one-way ANOVA (--method anova) includes differences in
     difficulty between topics; an analysis that pairs by topic requires fewer topics.
     """
-    demands |= {
-        "variance": _named_variances(variances, inputs.measures),
-        "difference_variance": _number_or_pilot(demands["difference_variance"]),
-    }
+    demands["variance"] = _named_variances(variances, inputs.measures)
+    of_differences = demands["difference_variance"]
+    if of_differences and of_differences not in ("pilot", "twice") and of_differences[-1] != "%":
+        demands["difference_variance"] = _number("--difference-variance", of_differences)
     pilot = None
     if _has_pilot(inputs, demands):
         from steadyrank.data.read.run_info import describe_topics
@@ -100,12 +100,6 @@ def _named_variances(
         return {measures[0]: variance} if measures else variance
     named = assigned("--variance", texts, "NAME=NUMBER for each of several measures")
     return {name: _number("--variance", value) for name, value in named.items()}
-
-
-def _number_or_pilot(text: str | None) -> Any:
-    if text is None or text in ("pilot", "twice") or text.endswith("%"):
-        return text
-    return _number("--difference-variance", text)
 
 
 def _number(option: str, text: str) -> float:

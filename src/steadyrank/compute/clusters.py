@@ -1,4 +1,4 @@
-"""Tasks on a Dask cluster, and one error in place of all the ways in which Dask reports its loss.
+"""Tasks on a Dask cluster, and one error for all the ways in which Dask reports its loss.
 
 Dask's own executor reads a task's state after it has fetched the result. A scheduler that leaves in
 between changes that state, and the result is taken for an error, or never reported.
@@ -28,7 +28,7 @@ LONGEST = 12
 """Seconds for each answer: Dask itself waits for ever for one who is there, but silent."""
 
 _LOGGERS = ("distributed", "distributed.client", "distributed.gc", "tornado.application", "asyncio")
-"""Those to which Dask gives levels and a way to stderr, and those of its event loop."""
+"""Loggers that Dask sends to stderr, and those of its event loop."""
 
 
 class Cluster(Executor):
@@ -42,7 +42,7 @@ class Cluster(Executor):
         self._client = client
         self._loop = client.loop
         self._address = address
-        self._options = {**options, "pure": False}  # nobody else holds a task's key
+        self._options = {**options, "pure": False}  # no other client has a task's key
 
     def submit(self, function: Any, /, *args: Any, **options: Any) -> Future[Any]:
         """Run a task on the cluster; the future is settled whatever becomes of the cluster."""
@@ -54,7 +54,7 @@ class Cluster(Executor):
         return future
 
     def share(self, value: Any) -> Any:
-        """`value` as an argument of many tasks: sent once, and made again if it is lost."""
+        """`value` as an argument of many tasks: sent once, and sent again if it is lost."""
         try:
             return self._client.sync(self._keep, value)
         except Exception as error:
@@ -135,7 +135,7 @@ def _check_versions(worker: str, theirs: Mapping[str, str], ours: Mapping[str, s
 
 
 def _check_workers(client: Any, address: str) -> None:
-    """Refuse a cluster without workers, or with one that would compute something else."""
+    """Refuse a cluster without workers, or with a worker of other versions."""
     try:
         client.wait_for_workers(1, timeout=PATIENCE)
     except TimeoutError:
@@ -159,7 +159,7 @@ def _in_words(error: BaseException) -> str:
         return "it stopped answering"
     try:
         return " ".join(str(error).split()) or "it stopped answering"
-    except Exception:  # Some of Dask's errors need what is gone by now to describe themselves.
+    except Exception:  # Some of Dask's errors cannot be described once the cluster is gone.
         return type(error).__name__
 
 

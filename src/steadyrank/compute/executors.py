@@ -67,7 +67,7 @@ def workers(
 
 
 class _Here(Executor):
-    """Runs each task where it is submitted: a thread of its own would only add to the work."""
+    """Runs each task when it is submitted: another thread would only add to the work."""
 
     def submit(self, function: Any, /, *args: Any, **options: Any) -> Future[Any]:
         future: Future[Any] = Future()
@@ -111,7 +111,7 @@ def _in_order(
 ) -> Iterator[Answer]:
     """Answers in the order of the tasks, of which `ahead` are submitted before they are needed.
 
-    Which task fails first depends on timing; the failure that is raised is that of the first task.
+    If several tasks fail, the error of the first task is raised, whatever the timing.
     """
     waiting: deque[Future[Answer]] = deque()
     coming = iter(tasks)
@@ -199,7 +199,7 @@ def _call_alone(job: tuple[Callable[[Any, Any], Answer], Any, Any]) -> Answer:
 
 
 def shared(executor: Executor, value: Any) -> Any:
-    """`value` as an argument of many tasks: on a cluster sent once, and made again if lost."""
+    """`value` as an argument of many tasks: on a cluster it is sent once, and again if lost."""
     return executor.share(value) if isinstance(executor, Cluster) else value
 
 

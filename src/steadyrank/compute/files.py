@@ -1,7 +1,7 @@
 """Files that are written whole or not at all.
 
-A file grows beside its place, hidden and private, under a name that `is_unfinished` knows, and
-takes its place when it is on the disk. What a killed process leaves behind is ignored by
+A file is first written next to its place, hidden and private, under a name that `is_unfinished`
+knows, and takes its place when it is on the disk. What a killed process leaves behind is ignored by
 everything that reads folders, and swept away later.
 """
 
@@ -41,7 +41,7 @@ _asking = threading.Lock()
 
 @contextlib.contextmanager
 def whole_file(path: str | os.PathLike[str], *, new: bool = False) -> Iterator[Path]:
-    """A temporary path beside `path` that takes its place when the block succeeds.
+    """A temporary path in the folder of `path` that replaces it when the block succeeds.
 
     If the block fails, or the process dies, `path` is as it was before. `new`: a file that
     another process has put there meanwhile stays. Links are followed, and what is not a plain
@@ -117,7 +117,7 @@ def check_writable(path: Path) -> None:
 
 
 def source_date() -> datetime | None:
-    """The date that reproducible builds set, in UTC; None where they set none."""
+    """Return the date that reproducible builds set, in UTC; None if there is none."""
     epoch = os.environ.get("SOURCE_DATE_EPOCH")
     try:
         return datetime.fromtimestamp(int(epoch), UTC) if epoch else None
@@ -145,7 +145,7 @@ def is_unfinished(name: str) -> bool:
 def sweep(folder: str | os.PathLike[str]) -> None:
     """Remove what processes that died an hour ago or more left unfinished in a folder."""
     oldest = time.time() - STALE
-    # Whatever stands in the way, litter is no reason to stop the work.
+    # Files that cannot be removed are no reason to stop.
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             if is_unfinished(entry.name) and entry.stat(follow_symlinks=False).st_mtime < oldest:
@@ -155,7 +155,7 @@ def sweep(folder: str | os.PathLike[str]) -> None:
 def is_special(path: Path) -> bool:
     """Whether a path is there but neither a file nor a folder: a device, a pipe.
 
-    What has a name in /dev is written to as well: /dev/stdout may stand for a file that grows.
+    What has a name in /dev is written to as well: /dev/stdout may be a file that grows.
     """
     if path.parent in (Path("/dev"), Path("/dev/fd")):
         return path.exists()

@@ -81,7 +81,7 @@ def store_word(data, position, word):
 
 
 def _comparison(how: str) -> Any:
-    """64 bytes are one line of memory; LLVM makes no such comparison of a loop by itself."""
+    """64 bytes are one line of memory; LLVM does not vectorise a loop like this."""
 
     def compare(context: Any, data: Any, position: Any, value: Any) -> Any:
         def build(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -101,12 +101,12 @@ def _comparison(how: str) -> Any:
 
 
 bytes_up_to, bytes_equal = _comparison("<="), _comparison("==")
-"""Which of 64 bytes of `data` from a position on are at most, or equal, a value: one bit each."""
+"""Return which of 64 bytes of `data` from a position on are at most, or equal to, a value."""
 
 
 @inlined
 def words_alike(words, position, word, mask):
-    """Which of eight words from `position` on agree with `word` in the bits of `mask`.
+    """Return which of eight words from `position` on agree with `word` in the bits of `mask`.
 
     One bit for each of the eight, lowest first.
     """

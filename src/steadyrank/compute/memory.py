@@ -78,7 +78,7 @@ def in_bytes(number: float) -> str:
 
 
 def check_pairs(n_runs: int, each: float) -> None:
-    """Refuse beforehand more runs than memory has room for, at so many bytes for each pair."""
+    """Refuse more runs than fit into memory, given the bytes of each pair."""
     pairs = n_runs * (n_runs - 1) // 2
     check_memory(each * pairs, f"{pairs:,} pairs of runs", "give fewer runs")
 

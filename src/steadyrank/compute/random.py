@@ -36,7 +36,7 @@ def seed_from(rng: Rng) -> int:
         return int(rng.integers(2**_SEED_BITS))
     if rng is None:
         return secrets.randbits(_SEED_BITS)
-    # Python counts True as an integer, but whoever gives it as a seed means something else.
+    # Python counts True as an integer, but it is not meant as a seed.
     if isinstance(rng, (int, np.integer)) and not isinstance(rng, bool):
         return int(rng)
     raise bad_value(

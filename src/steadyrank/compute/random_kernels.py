@@ -1,7 +1,7 @@
 """Random words inside kernels, as a function of what they are for.
 
 SplitMix64 (Steele, Lea & Flood 2014, doi:10.1145/2660193.2660195): word n of a stream is
-`mixed_bits(key + n * GOLDEN)`. A stream's key is itself such a word, of the seed, the cell and
+`mixed_bits(key + n * GOLDEN)`. A stream's key is such a word, of the seed, the cell and
 the replicate, so that a sample's numbers depend on nothing else. Four operations on a word
 vectorise, which a generator with ten rounds, or one with a state, does not do as well.
 """

@@ -1,7 +1,7 @@
 """Runs, judgments and scores: reading, checking, writing.
 
-The types know nothing of files. `interop` (what other tools hold) and `write` stand on them, and
-`read` on all three; `track` draws runs and judgments from a model.
+The types know nothing of files. `interop` (what other tools hold) and `write` import them, and
+`read` imports all three; `track` draws runs and judgments from a model.
 """
 
 import os

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -10,9 +10,9 @@ import numpy as np
 
 from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.scores import distinct_labels, own_numbers
-from steadyrank.errors import InputError, check_choice, check_count
+from steadyrank.errors import InputError, check_choice, check_count, unknown_name, warn
 from steadyrank.notebook import made_frame
-from steadyrank.words import counted
+from steadyrank.words import counted, some
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -127,10 +127,27 @@ class Battles:
 
         Names are in order; there are none where the column is not known.
         """
-        labels: tuple[str, ...] = getattr(self, column)
-        names = tuple(sorted({*labels}))
-        places = {name: place for place, name in enumerate(names)}
-        return np.fromiter((places[one] for one in labels), np.int64, len(labels)), names
+        import pandas as pd
+
+        labels = np.array(getattr(self, column), object)
+        codes, names = pd.factorize(labels, sort=True)
+        return codes.astype(np.int64), tuple(names)
+
+    def on_new_prompts(self, pairs: Sequence[tuple[int, int]]) -> tuple[tuple[str, str, str], ...]:
+        """Return pairs of models by their names, each with a prompt on which the two have not met.
+
+        Prompts are taken in order. Empty where the two met on all of them, or where none are named:
+        their battle then requires a new prompt.
+        """
+        codes, names = self.codes("prompt")
+        sides = np.sort(np.stack([self.a, self.b], axis=1))
+        left: dict[tuple[int, ...], Iterator[str]] = {}
+        for pair in {(min(pair), max(pair)) for pair in pairs}:
+            met = codes[(sides == pair).all(axis=1)] if len(codes) else codes
+            left[pair] = iter(np.delete(np.array(names, object), np.unique(met)))
+        return tuple(
+            (self.models[a], self.models[b], next(left[min(a, b), max(a, b)], "")) for a, b in pairs
+        )
 
     def take(self, rows: np.ndarray) -> Battles:
         """The battles at these places, or where a mask is true; the models stay."""
@@ -153,6 +170,53 @@ class Battles:
         for name, pair in self.covariates.items():
             columns |= {f"{name}_{side}": own for side, own in zip("ab", pair, strict=True)}
         return made_frame(columns)
+
+
+def with_numbers(battles: Battles, names: Sequence[str]) -> Battles:
+    """Return the battles that have these numbers of both models, with a line about the others."""
+    known = np.ones(len(battles), bool)
+    for name in names:
+        if name not in battles.covariates:
+            raise unknown_name("control", name, [*battles.covariates])
+        known &= ~np.isnan(np.sum(battles.covariates[name], axis=0))
+    if known.all():
+        return battles
+    lacking = counted(int((~known).sum()), "battle")
+    warn(f"{lacking} without {' or '.join(names)} of both models left out")
+    return battles.take(known)
+
+
+def connected(a: np.ndarray, b: np.ndarray, n_models: int) -> list[np.ndarray]:
+    """Return the groups of models that battles connect, the largest first, then by battles."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    links = coo_array((np.ones(len(a)), (a, b)), (n_models, n_models))
+    n_groups, group = connected_components(links, directed=False)
+    size, fought = np.bincount(group), np.bincount(group[a], minlength=n_groups)
+    return [np.flatnonzero(group == one) for one in np.lexsort((-fought, -size))]
+
+
+def largest_group(battles: Battles) -> tuple[Battles, tuple[tuple[str, ...], ...]]:
+    """Return the battles of the largest group of models that battles connect, and the others."""
+    if not len(battles):
+        raise InputError("there are no battles")
+    largest, *others = connected(battles.a, battles.b, len(battles.models))
+    names = tuple(tuple(battles.models[i] for i in group) for group in others)
+    if not others:
+        return battles, ()
+    place = np.full(len(battles.models), -1)
+    place[largest] = np.arange(len(largest))
+    kept = battles.take(place[battles.a] >= 0)
+    said = [f"{some(group)} ({counted(len(group), 'model')})" for group in names if len(group) > 1]
+    if alone := [group[0] for group in names if len(group) == 1]:
+        said.append(f"{some(alone)} without a battle")
+    warn(
+        f"battles do not connect all models: the largest group, {counted(len(largest), 'model')}, "
+        f"is ranked without {some(said)}"
+    )
+    models = tuple(battles.models[i] for i in largest)
+    return replace(kept, models=models, a=place[kept.a], b=place[kept.b]), names
 
 
 def joined(parts: Sequence[Battles]) -> Battles:

@@ -1,4 +1,4 @@
-"""Which way a measure is better: what its name says, and how that becomes part of scores.
+"""Directions of measures, by their names and by hand, as part of scores.
 
 What the user or a file says counts first. Names are compared whole, so that `cost` is found in
 neither `cost_awareness` nor `forecost`; most measures are higher-is-better.

@@ -25,7 +25,7 @@ FACETS = ("judge", "answer", "draw")
 """Columns of long tables, and of `run_info`."""
 
 NESTED = ("answer", "draw")
-"""Those whose labels count within a system and a topic; an empty answer is one, too."""
+"""Facets whose labels count within a system and a topic; an empty label is valid."""
 
 Columns = Mapping[str, Sequence[str]]
 
@@ -48,7 +48,7 @@ class FacetCube:
 
     @cached_property
     def levels(self) -> Levels:
-        """Of systems by judge; refused where systems and judges cannot be separated."""
+        """Levels of systems by judge; an error if systems and judges cannot be separated."""
         if np.isnan(self.cells).all():
             raise InputError("no answer has a grade")
         levels = levels_of(self.cells)
@@ -161,7 +161,7 @@ def averaged_facets(scores: Scores, *, shown: bool = False) -> Scores:
 
 
 def judges_words(judges: Sequence[str]) -> str:
-    """Whose view means over these judges are, where no study counts judges as a sample.
+    """Return whose view means over these judges are, if no study counts judges as a sample.
 
     >>> judges_words(["gpt"])
     'by gpt alone: whether other judges agree is unknown'

@@ -120,7 +120,7 @@ class Leaderboard:
     def directed(
         self, *, lower: str | Iterable[str] = (), higher: str | Iterable[str] = ()
     ) -> Leaderboard:
-        """The same table with these datasets as lower-is-better, or as higher-is-better."""
+        """Return the table with these datasets as lower-is-better, or as higher-is-better."""
         return replace(self, directions=set_by_hand(self.directions, lower, higher, "dataset"))
 
     def ranked(self) -> Leaderboard:
@@ -160,7 +160,7 @@ class Leaderboard:
         )
 
     def with_types(self, types: Mapping[str, str]) -> Leaderboard:
-        """The same table with the type of each dataset, by name."""
+        """Return the table with the type of each dataset, by name."""
         lacking = [name for name in self.datasets if name not in types]
         if len(lacking) == len(self.datasets) and lacking:
             raise unknown_name("dataset", lacking[0], types, where="in the types")
@@ -174,7 +174,7 @@ class Leaderboard:
         return self.take(runs=rows.tolist(), datasets=columns.tolist())
 
     def as_scores(self, measure: str = "score") -> Scores:
-        """The same numbers with datasets in the place of topics."""
+        """Return the numbers with datasets as topics."""
         return Scores(
             measures=(measure,),
             runs=self.runs,

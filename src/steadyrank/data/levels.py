@@ -22,10 +22,10 @@ from steadyrank.errors import InputError
 from steadyrank.words import some
 
 FEWEST_TOPICS = 2
-"""That a system needs by a judge: without one of them its level must still be known."""
+"""Topics that a system needs by a judge: its level must be known without any one of them."""
 
 MOST_STEPS, SETTLED = 2000, 1e-11
-"""Of conjugate gradients: the residual, of its first value, at which they stop."""
+"""Share of the first residual at which conjugate gradients stop."""
 
 DENSE = 2000
 """Levels up to which the matrix of their normal equations is kept."""
@@ -39,14 +39,14 @@ NAMED = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Layout:
-    """Which levels can be compared: groups of cells that stay linked without any single topic."""
+    """Groups of cells that remain linked without any single topic: their levels are comparable."""
 
     there: np.ndarray
     """[row, cell], 0 or 1: a row is a topic, or its part in one group; a cell system and judge."""
     topic: np.ndarray
-    """Of each row."""
+    """Row sums."""
     group: np.ndarray
-    """Of each cell; -1 where its grades say nothing."""
+    """Group of each cell; -1 if its grades carry no information."""
     kept: np.ndarray
     """[system, judge]: those that the judge compares with others."""
 
@@ -80,7 +80,7 @@ class Levels:
 
     @cached_property
     def means(self) -> np.ndarray:
-        """Of each system, by the model system + judge; the plain mean where all judges graded."""
+        """Level of each system by the model system + judge; the mean if all judges graded all."""
         return np.asarray(self.additive.means(np.nan_to_num(self.mu)[None])[0])
 
     @cached_property
@@ -125,7 +125,7 @@ class Additive:
 
     @property
     def df(self) -> float:
-        """Of the residuals."""
+        """Degrees of freedom of the residuals."""
         n_parts = len(np.unique(self.part[self.part >= 0]))
         rank = (self.part >= 0).sum() + self.used.sum() - n_parts
         return float(self.kept.sum() - rank)
@@ -282,7 +282,7 @@ def layout_of(there: np.ndarray, n_systems: int) -> Layout:
 
 
 def _largest(groups: np.ndarray) -> np.ndarray:
-    """Which of a judge's systems are in the group that has most of them."""
+    """Return which systems of a judge are in the largest group."""
     known = groups[groups >= 0]
     if not len(known):
         return np.zeros(len(groups), bool)
@@ -290,7 +290,7 @@ def _largest(groups: np.ndarray) -> np.ndarray:
 
 
 def _linked(there: np.ndarray, without: int | None = None) -> np.ndarray:
-    """Of each cell, which others it is linked to through topics."""
+    """Return the group of each cell: cells that are linked through topics."""
     if without is not None:
         there = np.delete(there, without, axis=0)
     n, p = there.shape
@@ -335,7 +335,7 @@ class _Normal:
         return np.asarray(made)
 
     def solve(self, right: np.ndarray, without: bool = False) -> np.ndarray:
-        """Of each row: conjugate gradients, scaled by the counts; rows sum to 0 in each group."""
+        """Solve each row by conjugate gradients, scaled by counts; rows sum to 0 in each group."""
         scale = 1.0 / np.maximum(self.counts, 1.0)
         x, rest = np.zeros_like(right), right.copy()
         ahead = rest * scale

@@ -4,7 +4,7 @@ trec_eval ranks documents by score descending, then by document id descending as
 the rank column. Most files are already in that order, so blocks are checked first and sorted only
 when they must be.
 
-Topics and runs go by name, numbers in names by their size. In which order lines stand in a file, or
+Topics and runs are sorted by name, numbers in names by size. The order of lines in a file, or of
 files on a command line, says nothing about systems. Random numbers meet topics and runs by their
 place, and sums are rounded in the order in which they are taken: with an order of our own, neither
 can change a result.
@@ -119,8 +119,8 @@ def rank_blocks(documents: Ids, scores: np.ndarray, blocks: np.ndarray) -> None:
 def _repeats(hashes, blocks, bits):
     """Whether some block holds a hash twice.
 
-    Each hash sets two bits of one of as many words of `bits`, a power of two, as a block has
-    hashes; only one that finds both set is compared with those before it.
+    Each hash sets two bits of one word of `bits`, of which a block uses a power of two, at least
+    one per hash; only a hash that finds both set is compared with those before it.
     """
     for t in range(len(blocks) - 1):
         start, stop = blocks[t], blocks[t + 1]
@@ -220,7 +220,7 @@ def group_by_topic(
 
 
 def natural_key(name: str) -> tuple[list[_Part], str]:
-    """What sorts names as people do: 2 before 10, and 02 beside 2.
+    """What sorts names as people do: 2 before 10, and 02 next to 2.
 
     >>> sorted(["10", "2", "t10", "t9", "02"], key=natural_key)
     ['02', '2', '10', 't9', 't10']

@@ -28,7 +28,7 @@ NOT_A_GRADE = f"expected a whole number from {SMALLEST_GRADE} to {LARGEST_GRADE}
 
 
 def are_grades(values: np.ndarray) -> np.ndarray:
-    """Which of the numbers may be grades."""
+    """Return which of the numbers are valid grades."""
     inside = (values >= SMALLEST_GRADE) & (values <= LARGEST_GRADE)
     return np.asarray(inside & (values == np.floor(values)))
 

@@ -74,7 +74,7 @@ class Run:
 
     @property
     def scores_rise(self) -> bool:
-        """Whether lines stand in the opposite order of their scores, as distances would."""
+        """Whether lines are in the opposite order of their scores, as distances would be."""
         falling, rising = self.line_steps
         return rising > 10 and rising > 9 * falling
 
@@ -100,7 +100,7 @@ class Run:
         return object.__new__(cls)
 
     def rename(self, name: str) -> Run:
-        """The same run under another name."""
+        """Return the run under another name."""
         return replace(self, name=name)
 
     def to_frame(self, *, columns: Tool = "steadyrank") -> pd.DataFrame:
@@ -118,7 +118,7 @@ SCORES_RISE = (
 
 
 class RepeatedDocument(InputError):
-    """A document stands in two rows of a topic; the reader turns rows into a file's lines."""
+    """A document is in two rows of a topic; the reader turns rows into a file's lines."""
 
     def __init__(self, who: str, what: str, remedy: str, rows: tuple[int, int]):
         self.what, self.remedy, self.rows = what, remedy, rows
@@ -293,7 +293,7 @@ def counted_oddity(what: str, count: int) -> str:
 
 
 def oddity_warning(what: str, count: int) -> str:
-    """The same, with what was done about it.
+    """Return the oddities, each with what was done about it.
 
     >>> oddity_warning(INFINITE_SCORES, 2)
     '2 infinite scores (they rank first or last)'

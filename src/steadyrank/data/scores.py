@@ -43,7 +43,7 @@ LARGEST_SCORE = 1e100
 
 
 SMALLEST_SHARE = 1e-100
-"""Of the largest weight: squares of smaller shares would be 0."""
+"""Smallest weight, as a share of the largest: squares of smaller shares would be 0."""
 
 
 def check_scores(values: np.ndarray) -> None:
@@ -61,7 +61,7 @@ def distinct_labels(what: str, given: Iterable[Any]) -> tuple[str, ...]:
 
 
 def own_numbers(values: Any) -> np.ndarray:
-    """Numbers as float64 that nobody else can change; None is missing, text an error.
+    """Return numbers as read-only float64; None is missing, text an error.
 
     >>> own_numbers([0.5, None]), own_numbers([0, 1]).flags.writeable
     (array([0.5, nan]), False)
@@ -239,7 +239,7 @@ class Scores(Exhibit):
     def directed(
         self, *, lower: str | Iterable[str] = (), higher: str | Iterable[str] = ()
     ) -> Scores:
-        """The same scores with these measures as lower-is-better, or as higher-is-better."""
+        """Return the scores with these measures as lower-is-better, or as higher-is-better."""
         if not (lower or higher):
             return self
         return replace(self, directions=set_by_hand(self.directions, lower, higher))
@@ -263,12 +263,12 @@ class Scores(Exhibit):
         return self if len(kept) == len(self.measures) else self.select(measures=kept)
 
     def with_run_info(self, /, **columns: Sequence[str]) -> Scores:
-        """The same scores with columns about the runs added or replaced."""
+        """Return the scores with columns about the runs added or replaced."""
         added = {key: tuple(column) for key, column in columns.items()}
         return replace(self, run_info={**self.run_info, **added})
 
     def with_topic_info(self, /, **columns: Sequence[object]) -> Scores:
-        """The same scores with columns about the topics added or replaced.
+        """Return the scores with columns about the topics added or replaced.
 
         >>> scores = Scores(measures=["AP"], runs=["a"], topics=["1", "2"], values=[[[0.1, 0.2]]])
         >>> scores.with_topic_info(cluster=["x", "x"]).select(topics=["2"]).topic_info
@@ -312,8 +312,8 @@ class Scores(Exhibit):
 def factors_from_names(scores: Scores, pattern: str) -> tuple[Scores, tuple[str, ...]]:
     """The scores with factors from the runs' names, and the names of these factors.
 
-    In a pattern such as 'stop_stemmer_model_…' words name the factors, "…" or "*" stands for any
-    text, and all else for itself; a regular expression with named groups does as well. A run whose
+    In a pattern such as 'stop_stemmer_model_…' words name the factors, "…" or "*" matches any
+    text, and all else itself; a regular expression with named groups works as well. A run whose
     name does not match has no levels.
 
     >>> one = Scores(measures=["m"], runs=["smart_porter_bm25_x"], topics=["1"], values=[[[1.0]]])
@@ -615,7 +615,7 @@ def _join_meta(parts: Sequence[Scores]) -> dict[str, Any]:
 
 
 def plain_value(text: str) -> float | None:
-    """The number that a text stands for; Python reads 31_1 as 311, but it is a name."""
+    """Return the number in a text, or None; Python reads 31_1 as 311, but it is a name."""
     try:
         value = float(text) if "_" not in text else np.inf
     except ValueError:
@@ -639,7 +639,7 @@ def topic_column(scores: Scores, name: str) -> tuple[str, ...]:
 
 
 def cluster_codes(scores: Scores) -> np.ndarray | None:
-    """The cluster of each topic as a number, 0, 1, …; None where topics have none.
+    """Return the cluster of each topic as a number, 0, 1, …; None if topics have none.
 
     >>> scores = Scores(measures=["AP"], runs=["a"], topics=["1", "2"], values=[[[0.1, 0.2]]])
     >>> cluster_codes(scores.with_topic_info(cluster=["b", "a"])).tolist()
@@ -651,7 +651,7 @@ def cluster_codes(scores: Scores) -> np.ndarray | None:
 
 
 def topic_weights(scores: Scores) -> np.ndarray | None:
-    """The weight of each topic; None where topics have none."""
+    """Return the weight of each topic; None if topics have none."""
     if "weight" not in scores.topic_info:
         return None
     texts = topic_column(scores, "weight")
@@ -673,7 +673,7 @@ def _of_fair_size(weights: np.ndarray, topics: Sequence[str]) -> np.ndarray:
     lost = np.flatnonzero((weights > 0.0) & (weights / largest < SMALLEST_SHARE))
     if len(lost):
         raise InputError(
-            f"topic {topics[lost[0]]!r} has the weight {weights[lost[0]]:g} beside one of "
+            f"topic {topics[lost[0]]!r} has the weight {weights[lost[0]]:g}, the largest is "
             f"{largest:g}: give it 0, or at least {SMALLEST_SHARE:g} of the largest"
         )
     is_fair = SMALLEST_SHARE < largest < 1.0 / SMALLEST_SHARE

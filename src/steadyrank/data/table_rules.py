@@ -1,6 +1,6 @@
-"""What tables hold beside scores: one rule for each, which every reader of tables applies.
+"""Rules for what tables hold in addition to scores, which every reader of tables applies.
 
-Summaries among the topics or datasets, per cent beside fractions, one name written in two ways.
+Summaries among the topics or datasets, per cent mixed with fractions, two spellings of a name.
 CSV, JSON, Parquet, frames and leaderboards, long and wide, all come here once their names and
 numbers are known. Two columns for one thing are `one_column`'s, of `interop.tables`.
 """
@@ -25,7 +25,7 @@ _AVERAGE = re.compile(
 )
 
 _ROUNDED = 0.0051
-"""How far a mean may be from that of the numbers beside it: two digits are the fewest."""
+"""Largest rounding error of a mean with two digits, the fewest that are expected."""
 
 _FROM_0_TO_1 = re.compile(r"ap|r?ndcg|rr|r-?prec|bpref|infap|n?err|rbp|judged|success|[pr]@")
 """Measures that are at most 1, as `_spelling` has them; P and R only with a cutoff."""
@@ -34,7 +34,7 @@ _SHARE, _PERCENT = 1.0, 10.0
 """What stays below the first, or exceeds the second, is on different scales."""
 
 _NEARLY, _ODD = 1e-6, 2.0
-"""Beyond 1, the first is rounding; up to the second it may be a measure with gains of its own."""
+"""Beyond 1, the first is rounding; up to the second it may be a measure with unusual gains."""
 
 _REMEDIES = {
     "run": "divide per cent by 100, and remove what is no run",
@@ -105,7 +105,7 @@ def names_in_front(
 
 def tell_of_index(where: object, heading: str, naming: str) -> None:
     """Say that the first column counts the rows, which another names."""
-    tell(where, f"the first column, {heading!r}, is an index beside {naming!r}: omitted")
+    tell(where, f"the first column, {heading!r}, is an index in addition to {naming!r}: omitted")
 
 
 def is_summary(name: str) -> bool:
@@ -174,7 +174,7 @@ def tidy_scores(where: str, scores: Scores) -> Scores:
 
 
 def _check_scale(where: str, measure: str, runs: Sequence[str], matrix: np.ndarray) -> None:
-    """Refuse per cent beside fractions of a measure that ends at 1; warn of it for others."""
+    """Refuse per cent mixed with fractions for a measure of at most 1; warn for others."""
     largest = np.fmax.reduce(matrix, axis=1, initial=0.0)
     above = largest > _SHARE + _NEARLY
     if not above.any():
@@ -206,7 +206,7 @@ def tell_of_scales(where: object, kind: str, names: Sequence[str], values: np.nd
 
 
 def tell_of_spellings(where: object, kind: str, names: Sequence[str]) -> None:
-    """Warn where one name may stand there in two ways: 01 and 1, NFC and NFD, map and AP.
+    """Warn if one name may be written in two ways: 01 and 1, NFC and NFD, map and AP.
 
     >>> _spelling("007", "topic"), _spelling("P_10", "measure"), _spelling("recall@5", "measure")
     ('7', 'p@10', 'r@5')

@@ -85,7 +85,7 @@ def _environment(page: Page) -> Environment:
     )
     environment.filters.update(
         explained=explainer(page.notes, page.names),
-        filter_values=_filter_values,
+        filter_values=lambda table, j: sorted({row[j].text for row in table.rows} - {*_MISSING}),
         fragment=_fragment,
         hover=hoverer(page.names),
         is_tall=_is_tall,
@@ -109,7 +109,7 @@ def _environment(page: Page) -> Environment:
 
 @functools.cache
 def _template() -> CodeType:
-    nothing = Page(title="", subtitle="", lead=(), sections=())
+    nothing = Page(title="", subtitle="", sections=())
     return _environment(nothing).compile(_part("page.html.j2"))
 
 
@@ -137,11 +137,6 @@ def _tables(page: Page) -> Iterator[Table]:
 
 
 # Figures and tables
-
-
-def _filter_values(table: Table, column: int) -> list[str]:
-    """Return the distinct texts of a column by which rows are filtered, in order."""
-    return sorted({row[column].text for row in table.rows} - set(_MISSING))
 
 
 TALL = 500.0
@@ -300,16 +295,15 @@ def _latex_parts(table: Table, names: RunNames) -> dict[str, str | list[str]]:
 def _csv_parts(table: Table) -> dict[str, str | list[str]]:
     numbers = _number_columns(table)
     rows = [
-        [_csv_cell(cell, is_number) for cell, is_number in zip(row, numbers, strict=True)]
+        [
+            _number(cell.value)
+            if is_number
+            else (cell.value if isinstance(cell.value, str) else cell.text)
+            for cell, is_number in zip(row, numbers, strict=True)
+        ]
         for row in table.rows
     ]
     return {"head": csv_line(table.header), "rows": [csv_line(row) for row in rows], "foot": ""}
-
-
-def _csv_cell(cell: Cell, is_number: bool) -> str:
-    if is_number:
-        return _number(cell.value)
-    return cell.value if isinstance(cell.value, str) else cell.text
 
 
 def _drilldown(drilldown: Drilldown, names: RunNames) -> dict[str, object]:

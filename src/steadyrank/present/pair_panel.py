@@ -20,6 +20,7 @@ import numpy as np
 from steadyrank.errors import InputError
 from steadyrank.present.table import escape_latex
 from steadyrank.visible import visible
+from steadyrank.words import MISSING, figure, pvalue_words, roughly, typeset
 
 DIGITS = 4
 """Number of decimals of scores on topics."""
@@ -166,7 +167,9 @@ def packed_numbers(values: np.ndarray, digits: int) -> dict[str, Any]:
     """
     flat = np.asarray(values, np.float64).ravel()
     known = np.isfinite(flat)
-    if not _fit(flat[known], digits):
+    is_small = np.abs(flat[known]).max(initial=0) < 2.0**52 / 10**digits
+    # A code has at most four bytes.
+    if not is_small or (known.any() and np.ptp(flat[known]) >= (2**32 - 3) / 10**digits):
         written = [value if math.isfinite(value) else None for value in flat.tolist()]
         return {"digits": digits, "values": written}
     units = np.rint(flat[known] * 10**digits)
@@ -176,10 +179,37 @@ def packed_numbers(values: np.ndarray, digits: int) -> dict[str, Any]:
     return {"digits": digits, "least": least, **packed_codes(codes, int(codes.max(initial=0)) + 1)}
 
 
-def _fit(values: np.ndarray, digits: int) -> bool:
-    """Return whether codes of four bytes suffice for the numbers."""
-    if not len(values):
-        return True
-    return bool(np.abs(values).max() < 2.0**52 / 10**digits) and bool(
-        values.max() - values.min() < (2**32 - 3) / 10**digits
-    )
+def values_at(values: np.ndarray, place: np.ndarray) -> np.ndarray:
+    """Return the values of the panel's pairs; NaN for pairs that a study does not have."""
+    chosen: np.ndarray = np.asarray(values, float)[np.maximum(place, 0)]
+    chosen[place < 0] = np.nan
+    return chosen
+
+
+def decided(significant: np.ndarray, pvalues: np.ndarray, place: np.ndarray) -> list[str]:
+    """Say whether each pair is significant, with its corrected p-value."""
+    words = np.where(values_at(significant, place) == 1, "significant", "not significant")
+    texts = pvalue_texts(values_at(pvalues, place))
+    return [f"{word} ({p})" for word, p in zip(words.tolist(), texts, strict=True)]
+
+
+def signed_texts(values: np.ndarray, form: str = "+.4f") -> list[str]:
+    """Return numbers with a minus sign; a number that is rounded to 0 has no sign."""
+    infinite = {math.inf: "∞", -math.inf: "−∞"}
+    form = form.replace("+", "+z")
+    return [infinite.get(value) or typeset(figure(value, form)) for value in values.tolist()]
+
+
+def pvalue_texts(values: np.ndarray) -> list[str]:
+    """Return p-values in words."""
+    return [f"p {MISSING}" if math.isnan(p) else pvalue_words(p) for p in values.tolist()]
+
+
+def forecast_texts(values: np.ndarray) -> list[str]:
+    """Return forecast shares, rounded."""
+    return [MISSING if math.isnan(rate) else roughly(rate) for rate in values.tolist()]
+
+
+def count_texts(values: np.ndarray) -> list[str]:
+    """Return whole numbers."""
+    return [MISSING if math.isnan(count) else f"{count:,.0f}" for count in values.tolist()]

@@ -108,10 +108,11 @@ def to_csv(table: Table) -> str:
 
 def to_markdown(table: Table) -> str:
     """Return a pipe table with the best in bold and the caption below."""
+    marks = {place: f"<sup>{_escape_markdown(mark)}</sup>" for place, mark in table.marks.items()}
     rows = [
         [
             emphasised(table, i, j, _escape_markdown(cell.text), "**{}**", "<u>{}</u>")
-            + _raised(table, i, j)
+            + marks.get((i, j), "")
             for j, cell in enumerate(row)
         ]
         for i, row in enumerate(table.rows)
@@ -130,11 +131,6 @@ def full_header(table: Table) -> list[str]:
             header[column] = " ".join(filter(None, [text, header[column]]))
         place += size
     return header
-
-
-def _raised(table: Table, row: int, column: int) -> str:
-    mark = table.marks.get((row, column), "")
-    return f"<sup>{_escape_markdown(mark)}</sup>" if mark else ""
 
 
 _MARKDOWN = str.maketrans({special: f"\\{special}" for special in "\\|`*_<>[]&~$"})
@@ -181,11 +177,6 @@ def escape_latex(text: str) -> str:
     return line.translate(_LATEX).replace("\x00", "{}")
 
 
-def _latex_mark(mark: str) -> str:
-    """Return a superscript; daggers in text are superscripts already."""
-    return mark.replace("†", r"$\dagger$").replace("‡", r"$\ddagger$")
-
-
 def to_latex(table: Table) -> str:
     """Return a LaTeX table, which requires the package booktabs; marks are separate columns."""
     marked = {column for _, column in table.marks}
@@ -202,7 +193,12 @@ def to_latex(table: Table) -> str:
         rf"\begin{{tabular}}{{{kinds}}}",
         r"\toprule",
         *_latex_groups(table, marked),
-        _latex_line(_latex_head(table, j, j in marked) for j in range(len(table.header))),
+        _latex_line(
+            rf"\multicolumn{{2}}{{c}}{{{escape_latex(text)}}}"
+            if j in marked
+            else escape_latex(text)
+            for j, text in enumerate(table.header)
+        ),
         r"\midrule",
         *(_latex_row(table, i, marked) for i in range(len(table.rows))),
         r"\bottomrule",
@@ -224,11 +220,6 @@ def _latex_line(cells: Iterable[str]) -> str:
     line = " & ".join(cells)
     # After the end of a row, LaTeX reads a bracket or a star as an option.
     return ("{}" if line.startswith(("[", "*")) else "") + line + r" \\"
-
-
-def _latex_head(table: Table, column: int, is_marked: bool) -> str:
-    text = escape_latex(table.header[column])
-    return rf"\multicolumn{{2}}{{c}}{{{text}}}" if is_marked else text
 
 
 def _latex_groups(table: Table, marked: set[int]) -> list[str]:
@@ -254,8 +245,9 @@ def _latex_row(table: Table, row: int, marked: set[int]) -> str:
     for j, cell in enumerate(table.rows[row]):
         text = escape_latex(_signed(cell))
         cells.append(emphasised(table, row, j, text, r"\textbf{{{}}}", r"\underline{{{}}}"))
-        mark = _latex_mark(table.marks.get((row, j), ""))
-        if j in marked:
+        mark = table.marks.get((row, j), "")
+        if j in marked:  # a superscript, as daggers in text are already
+            mark = mark.replace("†", r"$\dagger$").replace("‡", r"$\ddagger$")
             cells.append(rf"\textsuperscript{{{mark}}}" if mark else "")
     return _latex_line(cells)
 
@@ -296,21 +288,16 @@ def _side(table: Table, column: int) -> str:
     return f"text-align: {side}; padding: 0 0.5em"
 
 
-def _html_mark(table: Table, row: int, column: int) -> str:
-    """Return the mark, padded to about the width of the longest mark, to align the digits."""
-    widest, mark = widest_mark(table, column), table.marks.get((row, column), "")
-    blanks = "&nbsp;" * (2 * (widest - len(mark)))
-    return f"<sup>{_escape_html(mark)}{blanks}</sup>" if widest else ""
-
-
 def _html_row(table: Table, row: int) -> str:
-    cells = "".join(
-        f'<td style="{_side(table, j)}">'
-        + emphasised(table, row, j, _escape_html(cell.text), "<strong>{}</strong>", "<u>{}</u>")
-        + _html_mark(table, row, j)
-        + "</td>"
-        for j, cell in enumerate(table.rows[row])
-    )
+    cells = ""
+    for j, cell in enumerate(table.rows[row]):
+        text = _escape_html(cell.text)
+        text = emphasised(table, row, j, text, "<strong>{}</strong>", "<u>{}</u>")
+        if widest := widest_mark(table, j):  # digits are aligned by blanks after shorter marks
+            mark = table.marks.get((row, j), "")
+            blanks = "&nbsp;" * (2 * (widest - len(mark)))
+            text += f"<sup>{_escape_html(mark)}{blanks}</sup>"
+        cells += f'<td style="{_side(table, j)}">{text}</td>'
     return f"<tr>{cells}</tr>"
 
 
@@ -371,25 +358,15 @@ def _terminal_rows(table: Table, most_rows: int | None) -> Iterator[list[_Shown]
             rest = [_Shown([""])] * (len(row) - 1)
             yield [_Shown([f"… {last - first} more"]), *rest]
         if not first <= i < last:
-            yield [
-                _Shown(
-                    (_shown(table, cell.text) + _terminal_mark(table, i, j)).split("\n"),
-                    _terminal_style(table, i, j),
-                )
-                for j, cell in enumerate(row)
-            ]
+            yield [_terminal_cell(table, i, j, cell) for j, cell in enumerate(row)]
 
 
-def _terminal_mark(table: Table, row: int, column: int) -> str:
-    """Return the mark, padded to the width of the longest in its column."""
-    widest = widest_mark(table, column)
-    mark = table.marks.get((row, column), "")
-    return f" {mark}".ljust(widest + 1) if widest else ""
-
-
-def _terminal_style(table: Table, row: int, column: int) -> str:
+def _terminal_cell(table: Table, row: int, column: int, cell: Cell) -> _Shown:
+    text, place = _shown(table, cell.text), (row, column)
+    if widest := widest_mark(table, column):
+        text += f" {table.marks.get(place, '')}".ljust(widest + 1)
     styles = {_BOLD: table.best, _UNDERLINED: table.second}
-    return ";".join(style for style, cells in styles.items() if (row, column) in cells)
+    return _Shown(text.split("\n"), ";".join(s for s, cells in styles.items() if place in cells))
 
 
 def _kept(n_rows: int, most_rows: int | None) -> tuple[int, int]:
@@ -462,30 +439,20 @@ def with_words(
 
 def frame_text(result: Any, form: str, **looks: Any) -> str:
     """Return the frame of a result without a command, with its caption."""
-    if form == "csv":
-        return frame_csv(_plain_frame(result))
-    return render(frame_table(result), form, **looks)
-
-
-def frame_table(result: Any) -> Table:
-    """Return the frame of a result as a table."""
     import pandas as pd
 
-    frame = _plain_frame(result)
+    frame: pd.DataFrame = result.to_frame()
+    frame = frame if isinstance(frame.index, pd.RangeIndex) else frame.reset_index()
+    if form == "csv":
+        return frame_csv(frame)
     is_name = [not pd.api.types.is_numeric_dtype(kind) for kind in frame.dtypes]
-    return Table(
+    table = Table(
         header=[_short(name) for name in frame.columns],
         rows=text_rows(map(_short, row) for row in frame.itertuples(index=False)),
         n_names=[*is_name, False].index(False),
         caption=result.caption(),
     )
-
-
-def _plain_frame(result: Any) -> pd.DataFrame:
-    import pandas as pd
-
-    frame: pd.DataFrame = result.to_frame()
-    return frame if isinstance(frame.index, pd.RangeIndex) else frame.reset_index()
+    return render(table, form, **looks)
 
 
 def _short(value: Any) -> str:

@@ -101,7 +101,8 @@ def _run_lines(
     for m in order:
         yield _line(names[m], "all", _summary(names[m], values[m, present]))
         if official and names[m] == "map":
-            yield _line("gm_map", "all", _geometric_mean(values[m, present]))
+            logs = [math.log(max(value, _LEAST_AP)) for value in values[m, present].tolist()]
+            yield _line("gm_map", "all", math.exp(sum(logs) / max(1, len(logs))))
 
 
 def _turn(name: str) -> tuple[int, float, str]:
@@ -121,8 +122,3 @@ def _summary(name: str, values: np.ndarray) -> float:
     for value in values.tolist():
         total += value
     return total if name in _COUNTS else total / max(1, len(values))
-
-
-def _geometric_mean(values: np.ndarray) -> float:
-    logs = [math.log(max(value, _LEAST_AP)) for value in values.tolist()]
-    return math.exp(sum(logs) / max(1, len(logs)))

@@ -224,21 +224,21 @@ def _leading(fronts: Fronts) -> Front:
 
 def _bars(fronts: Fronts) -> tuple[Bar, ...]:
     made = [
-        Bar(about=about, share=_share(swap), text=_percent(_share(swap)), link=study.name)
+        Bar(
+            about=about,
+            share=share,
+            text=f"{share:.0%}" if share >= 0.005 else "< 1%",
+            link=study.name,
+        )
         for study in studies_by_turn()
         if study.name in fronts
         for about, swap in (
             (study.part.varies, fronts[study.name].swap),
             *fronts[study.name].more_swaps,
         )
-        if not math.isnan(_share(swap))
+        if not math.isnan(share := _share(swap))
     ]
     return tuple(sorted(made, key=lambda bar: -bar.share))
-
-
-def _percent(share: float) -> str:
-    """Return a predicted share in percent, without decimals."""
-    return f"{share:.0%}" if share >= 0.005 else "< 1%"
 
 
 def _share(swap: Finding | None) -> float:

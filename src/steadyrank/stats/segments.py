@@ -88,21 +88,10 @@ def segment_interaction(
 ) -> Interaction:
     """Test whether the runs' leads depend on the segment.
 
-    Parameters
-    ----------
-    scores
-        [run, topic]; a topic that some run lacks is omitted.
-    segments
-        The segment of each topic, as whole numbers.
-    design
-        How topics are clustered and weighted.
-    n_samples
-        Number of random sign patterns; if there are no more patterns, all are used.
-    seed, jobs
-        Seed and number of threads.
+    `scores` are [run, topic]; a topic that some run lacks is omitted. `segments` has a whole number
+    for each topic. `n_samples` is the number of random sign patterns; if there are no more
+    patterns, all are used.
 
-    Notes
-    -----
     With y the scores minus their mean over runs on each topic, the deviation of run and segment is
     mean(y in the segment) - mean(y elsewhere). Its variance is that of a stratified mean, with a
     different (cluster-robust) variance in each segment. Under the hypothesis all y of a run have
@@ -110,8 +99,6 @@ def segment_interaction(
     deviations and variances are computed again. A cluster with topics in several segments has one
     sign. p = (1 + patterns with a larger maximum) / (1 + patterns).
 
-    Examples
-    --------
     >>> rng = np.random.default_rng(1)
     >>> scores = rng.normal(0.5, 0.1, (2, 60))
     >>> scores[0, :20] += 0.3
@@ -124,16 +111,8 @@ def segment_interaction(
     tested, used = _testable(matrix, segments, plan)
     matrix, plan, segments = matrix[:, used], plan.of(used), np.asarray(segments)[used]
     if len(tested) < 2 or len(matrix) < 2:
-        nothing = np.zeros((len(matrix), 0))
-        return Interaction(
-            tested=tested[:0],
-            deviation=nothing,
-            statistic=nothing,
-            pvalue=nothing,
-            n_topics=0,
-            n_patterns=0,
-            exact=False,
-        )
+        nothing = dict.fromkeys(("deviation", "statistic", "pvalue"), np.zeros((len(matrix), 0)))
+        return Interaction(tested=tested[:0], n_topics=0, n_patterns=0, exact=False, **nothing)
     strata = _strata(matrix, np.searchsorted(tested, segments), plan)
     (deviation,), (t,) = strata.statistics(np.ones((1, len(strata.sums))))
     taken = _over_patterns(strata, {"n_samples": n_samples, "seed": seed, "jobs": jobs})

@@ -69,7 +69,7 @@ class Settings:
     seed: int = 0
 
     def flat(self) -> dict[str, Any]:
-        """All settings by name, how to read runs among them."""
+        """Return all settings by name, including those of reading runs."""
         return {
             key: value
             for setting in fields(self)
@@ -91,7 +91,7 @@ class Machine:
     told: Told | None = None
 
     def progress(self, what: str) -> Callable[[int, int], None] | None:
-        """A callback for one piece of work, which begins now."""
+        """Return a callback for a piece of work that begins now."""
         told = self.told
         if told is None:
             return None
@@ -198,10 +198,10 @@ class Material:
 
 
 def named_teams(scores: Scores) -> set[str]:
-    """The teams that run information names."""
+    """Return the teams that run information names."""
     return set(scores.run_info.get("team", ())) - {""}
 
 
 def named_systems(scores: Scores) -> Groups:
-    """The systems that run information names, and their runs; none where it names none."""
+    """Return the systems that run information names, and their runs."""
     return systems_of(scores) if "system" in scores.run_info else {}

@@ -35,12 +35,12 @@ def plot(
     Parameters
     ----------
     result : object
-        A list of results of one class is drawn on the same axes, as two models of `simulate`.
+        A result, or a list of results of one class to draw on the same axes.
     kind : str, optional
         Each class of results has its kinds of plot, the first being the default; the gallery
         (docs/gallery.md) shows them all.
     ax : matplotlib Axes, optional
-        Where to draw: a second result beside the first.
+        Axes to draw on, for example those of another result.
     figsize : float or pair of floats, optional
         Width, or width and height, in inches; by default what the plot needs. Below 7.5 inches,
         in one or two columns of a paper, letters are smaller.
@@ -80,7 +80,7 @@ def plot(
 def inches(
     drawing: Plot, result: Any, figsize: float | tuple[float, float] | None
 ) -> tuple[float, float]:
-    """Width and height: as given, or in proportion to the width, or what the plot needs."""
+    """Return width and height: as given, in proportion to a given width, or what the plot needs."""
     width, height = drawing.size(result)
     if figsize is None:
         return width, height
@@ -92,7 +92,7 @@ def inches(
 
 
 def drawing_of(result: Any, kind: str | None = None) -> Plot:
-    """How a result is drawn: by this kind of plot, or by its class's default."""
+    """Return the plot of this kind for a result, by default the first kind of its class."""
     name = type(result).__name__
     plots = all_plots()
     if name not in plots:
@@ -104,14 +104,14 @@ def drawing_of(result: Any, kind: str | None = None) -> Plot:
 
 
 def alt_text(result: Any, kind: str | None = None) -> str:
-    """What a figure of a result shows, in a sentence, for those who do not see it."""
+    """Return the alternative text of a figure of a result."""
     return clean(drawing_of(result, kind).alt(result))
 
 
 def figure(id: str, caption: str, result: Any, kind: str, **options: Any) -> list[PageFigure]:
-    """A result drawn as `plot` draws it; nothing where it has no such plot."""
+    """Draw a result for a page; return an empty list where it has no such plot."""
     with warnings.catch_warnings():
-        # The page's reader has fonts of their own: text stays text.
+        # Text stays text, drawn in a font of the reader's browser.
         warnings.filterwarnings("ignore", "Glyph .* missing from font", UserWarning)
         try:
             drawn = plot(result, kind=kind, **options)

@@ -1,9 +1,9 @@
-"""The one list of studies: the report, `plot` and the command line all read it.
+"""The list of studies, which the report, `plot` and the command line read.
 
-A new study is a folder and a line here. The folder has `view.py` with `VIEW`, what it says and
-shows everywhere, and `PART`, how a report runs it (`steadyrank.studies.part`; a study that no
-report can run has none), and where its results can be drawn `plots.py` with `PLOTS`. All are
-imported when they are first asked for, so that `--help` need not wait for them.
+A new study is a folder and a line here. The folder has `view.py` with `VIEW`, its sentences and
+tables, and `PART`, its part of a report (`steadyrank.studies.part`; a study that no report can run
+has none), and `plots.py` with `PLOTS` where its results can be drawn. They are imported when they
+are first used, so that `--help` does not wait for them.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ LAST = 99
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """A question that data can answer, and where its parts are."""
+    """A question that data can answer, and where its modules are."""
 
     name: str
     question: str
-    """As `steadyrank --help` puts it."""
+    """The question in `steadyrank --help`."""
     turn: int = LAST
-    """When a report runs it, and its claim to time: the first have it before the others."""
+    """Order in which a report runs the studies."""
     place: int = 0
-    """Sections of a higher place stand further down the page; of the same, as in this list."""
+    """Order of the sections on the page; studies of equal place are in the order of this list."""
     folder: str = ""
-    """The package with its parts, `steadyrank.studies.<name>` unless given."""
+    """The study's package, by default `steadyrank.studies.<name>`."""
     section: str = "view"
-    """The module that has `PART`, in its folder or, with dots, below `steadyrank.studies`; as
-    `module:NAME` where it has another name; "" for a study that no report can run."""
+    """The module with `PART`, in the package or, with dots, in `steadyrank.studies`; `module:NAME`
+    where `PART` has another name; "" for a study that no report can run."""
     is_command: bool = True
 
     @property
@@ -111,16 +111,16 @@ STUDIES: tuple[Study, ...] = (
         is_command=False,
     ),
 )
-"""In the order in which people need them."""
+"""The studies in the order in which users need them."""
 
 
 def studies_by_turn() -> list[Study]:
-    """The studies of a report, in the order in which it runs them."""
+    """Return the studies of a report in the order in which they run."""
     return sorted(_on_the_page(), key=lambda study: study.turn)
 
 
 def studies_by_place() -> list[Study]:
-    """The studies of a report, in the order of the page."""
+    """Return the studies of a report in the order of the page."""
     return sorted(_on_the_page(), key=lambda study: study.place)
 
 
@@ -130,7 +130,7 @@ def _on_the_page() -> list[Study]:
 
 @functools.cache
 def plots_of(package: str) -> Plots:
-    """The plots of a package: class of a result to its kinds, the default first."""
+    """Return the plots of a package: class of a result to its kinds, the default first."""
     if find_spec(f"{package}.plots") is None:
         return {}
     plots: Plots = import_module(f"{package}.plots").PLOTS

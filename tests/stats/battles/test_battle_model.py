@@ -5,16 +5,17 @@ import pytest
 import statsmodels.api as sm
 from plain_tables import refused
 
+from steadyrank.data.battles import connected
 from steadyrank.stats.battles.clusters import judged_values, judges_everything, pseudo_values
 from steadyrank.stats.battles.model import (
     Design,
     fit,
-    groups_of,
     is_identified,
     is_separated,
+    next_pairs,
     win_rates,
 )
-from steadyrank.stats.battles.planning import next_pairs, transitivity
+from steadyrank.stats.ranks.circles import circles
 
 
 def design(a, b, outcome, covariates=None, n_models=None):
@@ -39,7 +40,7 @@ def drawn(seed=0, n=1200, m=6, n_prompts=40, ties=0.0, first=0.4):
 
 
 def dense(d):
-    x = np.zeros((len(d.a), d.n_parameters))
+    x = np.zeros((len(d.a), d.x.shape[1]))
     rows = np.arange(len(d.a))
     x[rows, d.a], x[rows, d.b] = 1.0, -1.0
     x[:, d.n_models :] = d.covariates
@@ -96,7 +97,7 @@ def test_davidson_maximises_its_likelihood():
         said = np.select([d.outcome == 1, d.outcome == 0], [half, -half], log_nu)
         return (total - said).sum() + parameters[: d.n_models].sum() ** 2
 
-    other = minimize(loss, np.zeros(d.n_parameters + 1), method="BFGS", options={"gtol": 1e-7})
+    other = minimize(loss, np.zeros(d.x.shape[1] + 1), method="BFGS", options={"gtol": 1e-7})
     np.testing.assert_allclose(
         [*found.strength, *found.coefficient, found.log_nu], other.x, atol=2e-5
     )
@@ -177,10 +178,8 @@ def test_values_by_judge_average_to_the_strengths():
 
 
 def test_what_battles_cannot_tell():
-    assert [group.tolist() for group in groups_of(design([0, 2, 2], [1, 3, 4], [1, 1, 0]))] == [
-        [2, 3, 4],
-        [0, 1],
-    ]
+    groups = connected(np.array([0, 2, 2]), np.array([1, 3, 4]), 5)
+    assert [group.tolist() for group in groups] == [[2, 3, 4], [0, 1]]
     refused("connect", fit, design([0, 2], [1, 3], [1, 1]))
     one_order = design([0] * 4, [1] * 4, [1, 1, 0, 0], np.ones((4, 1)))
     assert not is_identified(one_order)
@@ -217,13 +216,15 @@ def test_the_first_of_the_next_battles_lowers_the_variance_most():
     assert {*first} == {*min(pairs, key=variance)}
 
 
-def test_circles_are_found_and_held_against_the_fit():
-    a, b = [0] * 20 + [1] * 20 + [2] * 20, [1] * 20 + [2] * 20 + [0] * 20
-    circle = fit(design(a, b, [1] * 16 + [0] * 4 + [1] * 16 + [0] * 4 + [1] * 16 + [0] * 4))
-    found = transitivity(circle, n_samples=199, rng=np.random.default_rng(1))
-    assert found.triples == 1
-    assert found.expected < 0.5
-    d, _ = drawn(n=4000)
-    line = transitivity(fit(d), n_samples=199, rng=np.random.default_rng(1))
-    assert line.triples == 0
-    assert line.pvalue == 1.0
+def test_circles_are_found_and_compared_with_simulations():
+    rng = np.random.default_rng(1)
+    fought = np.array([[0, 20, 0], [0, 0, 20], [20, 0, 0]])
+    even = np.full((3, 3), 0.5)
+    found = circles(0.8 * fought, fought, even, rng=rng)
+    assert found.intransitive_triples == 1
+    # Of three fair majorities, 2 of 8 make a circle; ties of 10 to 10 make fewer.
+    assert 0.1 < found.expected < 0.25
+    line = np.array([[0, 18, 18], [0, 0, 18], [0, 0, 0]])
+    found = circles(line, np.triu(np.full((3, 3), 20), 1), line / 20, rng=rng)
+    assert found.intransitive_triples == 0
+    assert found.pvalue == 1.0

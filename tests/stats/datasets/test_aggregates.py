@@ -9,12 +9,7 @@ import pandas as pd
 import pytest
 from plain_tables import refused
 
-from steadyrank.stats.datasets.aggregates import (
-    borda_points,
-    columns_of,
-    completion_ranks,
-    type_weights,
-)
+from steadyrank.stats.datasets import borda_points, columns_of, completion_ranks, type_weights
 from steadyrank.stats.run_means import ranks_of
 
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from steadyrank.stats.datasets.aggregates import type_correlation
+from steadyrank.stats.datasets import type_correlation
 
 TYPES = [f"t{k // 5}" for k in range(40)]
 

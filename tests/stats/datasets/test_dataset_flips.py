@@ -10,7 +10,7 @@ import statsmodels.api as sm
 from plain_order import corrected, floor_of
 
 from steadyrank import InputError
-from steadyrank.stats.datasets.aggregates import AggregateColumns, dataset_units, topic_units
+from steadyrank.stats.datasets import AggregateColumns, dataset_units, topic_units
 from steadyrank.stats.pairs.max_t import max_t, unit_max_t
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.run_means import mean_intervals

@@ -7,7 +7,7 @@ import pytest
 from plain_tables import refused
 from scipy import stats
 
-from steadyrank.stats.datasets.aggregates import critical_difference, friedman
+from steadyrank.stats.datasets import critical_difference, friedman
 
 DEMSAR = np.array(
     [

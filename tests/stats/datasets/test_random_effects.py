@@ -11,7 +11,7 @@ from plain_tables import close
 from statsmodels.stats.meta_analysis import combine_effects
 
 from steadyrank import InputError
-from steadyrank.stats.datasets.random_effects import _reml, next_dataset, random_effects
+from steadyrank.stats.datasets import _reml, next_dataset, random_effects
 
 INPUTS, EXPECTED, TOLERANCE = golden_case("random_effects")
 

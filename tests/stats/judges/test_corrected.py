@@ -15,9 +15,9 @@ from steadyrank.stats.judges.corrected import (
     difference_uncertainty,
     mean_uncertainty,
     parts_of_these,
+    rank_runs,
     shared_weight,
 )
-from steadyrank.stats.judges.ranking import rank_runs
 from steadyrank.stats.pairs.result import all_pairs
 
 INPUTS, EXPECTED, TOLERANCE = golden_case("ppi_mean")

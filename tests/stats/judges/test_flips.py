@@ -12,9 +12,9 @@ from steadyrank.stats.judges.corrected import (
     JudgedScores,
     Weight,
     corrected_parts,
+    rank_runs,
     shared_weight,
 )
-from steadyrank.stats.judges.ranking import rank_runs
 from steadyrank.stats.pairs.kernels import unit_statistics
 from steadyrank.stats.pairs.max_t import max_t
 from steadyrank.stats.pairs.resampled import sign_patterns

@@ -13,7 +13,7 @@ from scipy.special import ndtr
 import steadyrank as sr
 from steadyrank.errors import InputError
 from steadyrank.stats.planning import design
-from steadyrank.stats.planning.needed_topics import needed_topics, topics_to_separate
+from steadyrank.stats.planning.needed_topics import needed_topics
 from steadyrank.stats.planning.variance import ASSURANCE, assured, pair_df
 
 
@@ -29,6 +29,12 @@ def power(effect, n, alpha):
     s = np.sqrt(stats.chi2.ppf((np.arange(20_000) + 0.5) / 20_000, n - 1) / (n - 1))
     limit, shift = corrected_limit(n, alpha) * s, math.sqrt(n) * effect
     return float((ndtr(shift - limit) + ndtr(-shift - limit)).mean())
+
+
+def topics_to_separate(difference, variance, df, **rates):
+    n = np.full(np.shape(difference), 2.0)
+    asked = {"variance_df": df, "corrected": True, **rates}
+    return needed_topics(difference, variance, n, **asked).assured
 
 
 def needed(effect, alpha=0.05):
@@ -154,7 +160,7 @@ def test_formulas_of_the_paper_stay_under_their_names():
     (exact,) = sr.plan(scores, formula="exact", **asked).plans
     (nagata,) = sr.plan(scores, formula="nagata", **asked).plans
     assert exact.topics == design.topics_for_range(0.05, half, paired=True) < row.topics
-    assert nagata.topics == design.nagata_topics_for_difference(0.05, half)
+    assert nagata.topics == design.nagata("ttest").topics(0.05, half)
 
 
 def test_one_question_has_one_number():

@@ -91,7 +91,7 @@ def test_anova_sizes_of_r():
     for i, variance in enumerate(inputs["sigma2"]):
         rates = {**aim, "beta": inputs["beta"]}
         assert design.topics_for_range(inputs["minD"], variance, **rates) == expected["n"][i]
-        nagata = design.nagata_topics_for_range(inputs["minD"], variance, **rates)
+        nagata = design.nagata("anova", **rates).topics(inputs["minD"], variance)
         assert nagata == expected["n_nagata"][i]
         at_nagata = design.range_power(inputs["minD"], variance, nagata, **aim)
         assert at_nagata == pytest.approx(expected["power_at_n_nagata"][i], abs=1e-8)
@@ -123,7 +123,7 @@ def test_interval_sizes_of_r():
     for i, (width, variance) in enumerate(zip(inputs["delta"], inputs["sigma2_d"], strict=True)):
         alpha = 1 - inputs["conf"]
         assert design.topics_for_width(width, variance / 2, alpha=alpha) == expected["n"][i]
-        start = design.nagata_topics_for_width(width, variance / 2, alpha=alpha)
+        start = design.nagata("interval", alpha=alpha).topics(width, variance / 2)
         assert start == expected["n_initial"][i]
 
 
@@ -133,7 +133,7 @@ def test_noncentralities_of_nagata():
         assert design.NAGATA[alpha, beta] == tuple(inputs["constants"][i])
         for j, phi in enumerate(inputs["phi"]):
             rates = {"systems": phi + 1, "alpha": alpha, "beta": beta}
-            published = design.nagata_noncentrality(**rates)
+            published = design.nagata("anova", **rates).scale / 2
             assert published == pytest.approx(expected["lambda_nagata"][i][j], rel=1e-12)
             # Endless topics: the denominator of F is constant.
             n = 1e13
@@ -144,13 +144,13 @@ def test_noncentralities_of_nagata():
 def test_table_3_of_sakai_and_shang():
     aim = {"systems": 10, "alpha": 0.05, "beta": 0.2}
     cells = [cell for row in TABLE_3.values() for cell in row]
-    found = [design.nagata_topics_for_range(0.15, v, **aim) for v, _ in cells]
+    nagata = design.nagata("anova", **aim)
+    found = [nagata.topics(0.15, v) for v, _ in cells]
     wrong = [(v, n) for (v, n), own in zip(cells, found, strict=True) if own != n]
     assert wrong == [(0.028, 40), (0.041, 58)]
     for variance, n in wrong:
         rounded = [
-            design.nagata_topics_for_range(0.15, v, **aim)
-            for v in np.linspace(variance - 0.0005, variance + 0.0005, 101)
+            nagata.topics(0.15, v) for v in np.linspace(variance - 0.0005, variance + 0.0005, 101)
         ]
         assert n in rounded
     exact = [design.topics_for_range(0.15, v, **aim) for v, _ in cells]
@@ -222,7 +222,7 @@ def test_sizes_grow_with_what_is_asked(difference, variance, systems, paired, al
 
 def test_sizes_from_two_topics_to_a_million_millions(least_seconds):
     assert design.topics_for_range(0.1, 1e-9, systems=10) == 2
-    assert design.nagata_topics_for_range(0.1, 1e-9, systems=10) == 2
+    assert design.nagata("anova", systems=10).topics(0.1, 1e-9) == 2
     assert design.topics_for_width(0.5, 1e-300) == 2
     assert design.topics_for_range(1e200, 1.0) == 2
     for variance in (1e4, 1e7, 1e10):
@@ -241,7 +241,7 @@ def test_sizes_from_two_topics_to_a_million_millions(least_seconds):
     [
         lambda: design.topics_for_range(1e-9, 1.0),
         lambda: design.topics_for_range(1e-200, 1.0),
-        lambda: design.nagata_topics_for_range(1e-9, 1.0, systems=3),
+        lambda: design.nagata("anova", systems=3).topics(1e-9, 1.0),
         lambda: design.topics_for_width(1e-200, 1.0),
     ],
 )
@@ -319,28 +319,23 @@ def test_the_designed_size_has_the_designed_power_two_way():
 @given(difference=st.floats(0.02, 0.5), variance=st.floats(0.005, 0.2), paired=st.booleans())
 def test_nagata_t_sizes_are_near_the_exact_ones(difference, variance, paired):
     exact = design.topics_for_range(difference, variance, paired=paired)
-    found = design.nagata_topics_for_difference(difference, variance, paired=paired)
+    found = design.nagata("ttest", paired=paired).topics(difference, variance)
     assert abs(found - exact) <= 1
-    back = design.nagata_smallest_difference(variance, found, paired=paired)
+    back = design.nagata("ttest", paired=paired).size(variance, found)
     assert found <= 3 or back <= difference * (1 + 1e-9)
 
 
 def test_nagata_inverse_where_there_is_none():
-    assert math.isnan(design.nagata_smallest_difference(0.1, 1.5, paired=True))
-    at_159 = design.nagata_smallest_range(0.114, 159, systems=10)
-    assert design.nagata_topics_for_range(at_159, 0.114, systems=10) == 159
+    assert math.isnan(design.nagata("ttest").size(0.1, 1.5))
+    anova = design.nagata("anova", systems=10)
+    assert anova.topics(anova.size(0.114, 159), 0.114) == 159
 
 
 def test_what_nagata_has_no_coefficients_for():
-    refused(
-        "no published coefficients for alpha 0.05 and beta 0.15.*exact",
-        design.nagata_topics_for_range,
-        0.1,
-        0.1,
-        systems=3,
-        beta=0.15,
-    )
-    assert design.nagata_noncentrality(10, alpha=0.05, beta=1 - 0.8) == pytest.approx(15.612)
+    message = "no published coefficients for alpha 0.05 and beta 0.15.*exact"
+    refused(message, design.nagata, "anova", systems=3, beta=0.15)
+    found = design.nagata("anova", systems=10, alpha=0.05, beta=1 - 0.8)
+    assert found.scale / 2 == pytest.approx(15.612)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from multiprocessing import get_context
@@ -136,12 +135,6 @@ def test_other_processes_give_the_same_bytes_and_tell_progress(scores, result):
     assert same_bytes(found, result)
     # Of each topic size two blocks of the study's samples and sixteen of the resamples' 400.
     assert told == [(i, 36) for i in range(1, 37)]
-
-
-def test_progress_is_told_here_too(scores):
-    told = []
-    sr.agree(scores, **SIZES, n_samples=30, jobs=1, progress=lambda *each: told.append(each))
-    assert told[-1] == (36, 36)
 
 
 def test_equal_sums_tie_however_they_were_rounded():
@@ -484,12 +477,6 @@ def test_pairs_show_their_tau_on_all_data_and_csv_does_not(result):
     assert header == "measure_a,measure_b,tau,tau_ap,rank_tau,rank_tau_ap"
 
 
-def test_captions_shorten_long_lists_of_sizes(result):
-    sizes = tuple(range(10, 80, 10))
-    assert "of 10, 20, …, 70 of 30 topics and" in replace(result, topic_sizes=sizes).caption()
-    assert all(len(table.caption) <= 200 for table in VIEW.made(result))
-
-
 # Odd data and wrong input
 
 
@@ -609,11 +596,3 @@ def test_pairs_are_found_in_either_order(result):
         result.pair("ap", "odd")
     with pytest.raises(sr.InputError, match="requires two measures, got 'AP' twice"):
         result.pair("AP", "AP")
-
-
-def test_results_print(result):
-    assert repr(result) == f"<AgreeResult: {result.caption()}>"
-    assert "<caption" in result._repr_html_()
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert "30 samples of 5, 12 of 30 topics" in result.caption()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +10,6 @@ import pytest
 from test_agree import make_scores
 
 import steadyrank as sr
-from steadyrank.cli import run
 
 SIZES = {"topic_sizes": [6, 15], "system_sizes": [5, 8, 20], "n_samples": 12}
 
@@ -167,23 +165,3 @@ def test_factors_come_from_names():
         )
         assert [one.component for one in named.components] == ["stemmer", "stop"]
         assert set(named.components[0].levels) == {"none", "porter", "lovins"}
-
-
-def test_the_command_draws_and_takes_factors(tmp_path, capsys):
-    scores = scores_with()
-    sr.write_scores(scores, tmp_path / "scores.csv")
-    info = "run,stemmer\n" + "".join(
-        f"{name},{level}\n"
-        for name, level in zip(scores.runs, scores.run_info["stemmer"], strict=True)
-    )
-    (tmp_path / "info.csv").write_text(info)
-    options = ["--topic-sizes", "6,15", "--system-sizes", "5,8", "--samples", "5", "--quiet"]
-    data = ["--scores", str(tmp_path / "scores.csv"), "--run-info", str(tmp_path / "info.csv")]
-    picture = ["--plot", str(tmp_path / "f.svg"), "--figure", "pairs"]
-    code = run(["agree", *data, *options, *picture, "--factors", "stemmer", "--json"])
-    out = capsys.readouterr().out
-    assert code == 0
-    (component,) = json.loads(out)["components"]
-    assert [row["systems"] for row in component["levels"]] == [12, 12, 12]
-    assert {row["source"] for row in component["anova"]} > {"stemmer", "measure_pair:stemmer"}
-    assert (tmp_path / "f.svg").stat().st_size > 1000

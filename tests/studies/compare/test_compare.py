@@ -358,58 +358,6 @@ def test_tukey_puts_its_simultaneous_p_in_both(capsys, files):
         assert pair["statistic"] >= 0
 
 
-def test_tables_say_test_correction_alpha_topics_and_version(capsys, files):
-    for form in ("table", "latex", "markdown"):
-        _, out, _ = call(capsys, "compare", "--scores", files[0], "-m", "AP", "--format", form)
-        for told in (
-            *(
-                ("corrected t, max-t over 10 comparisons",)
-                if form == "table"
-                else (
-                    "t test with skewness-corrected limits and a variance floor",
-                    "max-t correction by sign flips",
-                )
-            ),
-            "alpha 0.05",
-            "30 topics",
-            sr.__version__,
-            "run4",
-        ):
-            assert told in out
-    _, out, _ = call(capsys, "compare", "--scores", files[0], "--baseline", "run0")
-    assert "run0 (baseline)" in out
-    assert "†" in out
-    _, out, _ = call(capsys, "compare", "--scores", files[0], "--format", "csv")
-    assert out.splitlines()[0].startswith("a,b,n,mean_a,mean_b,difference")
-    assert len(out.splitlines()) == 11
-
-
-@pytest.mark.parametrize(
-    ("options", "mark"), [([], "*"), (["--baseline", "run0"], "†")], ids=["pairs", "baseline"]
-)
-def test_marked_digits_stand_below_unmarked_ones(capsys, files, options, mark):
-    _, out, _ = call(capsys, "compare", "--scores", files[0], "-m", "AP", *options)
-    table = next(part for part in out.split("\n\n") if f"{mark} " in part and "─" in part)
-    rows = table.splitlines()[2:]
-    marked = [mark in row for row in rows]
-    assert any(marked)
-    assert not all(marked)
-    assert len({row.index(".") for row in rows}) == 1
-
-
-def test_tables_for_papers_raise_the_letters_of_the_runs_beaten(capsys, files):
-    _, out, _ = call(capsys, "compare", "--scores", files[0], "-m", "AP", "--format", "latex")
-    lines = [line for line in out.splitlines() if line.startswith("a & run4")]
-    assert lines
-    assert r"\textbf{" in lines[0]
-    assert r"\textsuperscript{" in lines[0]
-    result = sr.compare(files[1])
-    beaten = sum(row["significant"] and row["b"] == "run4" for row in result.rows())
-    assert len(lines[0].split(r"\textsuperscript{")[1].split("}")[0]) == beaten
-    _, out, _ = call(capsys, "compare", "--scores", files[0], "-m", "AP", "--format", "markdown")
-    assert "<sup>" in out
-
-
 def test_only_the_bootstrap_is_one_sided_on_request(files):
     scores = files[1]
     two = sr.compare(scores, test="bootstrap", correction="none", n_samples=2000)
@@ -421,16 +369,6 @@ def test_only_the_bootstrap_is_one_sided_on_request(files):
     assert (two.pvalue[worse] < 0.5).any()
     with pytest.raises(sr.InputError, match="only the bootstrap test takes 'greater'"):
         sr.compare(scores, alternative="greater")
-
-
-def test_runs_and_judgments_go_in_directly(capsys, tmp_path):
-    track = sr.simulated_track(n_teams=3, runs_per_team=1, n_topics=12, depth=60, pool_depth=30)
-    track.write(tmp_path)
-    code, out, _ = call(
-        capsys, "compare", tmp_path / "qrels.txt", tmp_path / "runs", "-m", "nDCG@10", "--quiet"
-    )
-    assert code == 0
-    assert "nDCG@10: corrected t, max-t over 3 comparisons" in out
 
 
 def test_the_audit_prints_its_table(capsys, files, monkeypatch):
@@ -463,25 +401,6 @@ def test_the_audit_prints_its_table(capsys, files, monkeypatch):
     assert len(shown["pairs"]) == len(shown["runs"]) - 1
 
 
-def test_the_audit_says_that_its_power_is_observed_power(capsys, files, monkeypatch):
-    known = sr.audit_tests(files[1], n_trials=20)
-    monkeypatch.setattr(
-        "steadyrank.studies.compare.audit.audit_tests", lambda scores, **options: known
-    )
-    for form in ("table", "markdown", "latex"):
-        _, out, _ = call(capsys, "compare", "--scores", files[0], "--audit", "--format", form)
-        told = " ".join(out.split())
-        assert "Observed power is not for planning: docs/compare.md." in told
-    _, out, _ = call(capsys, "compare", "--scores", files[0], "--audit", "--format", "csv")
-    assert out.splitlines()[0].endswith(",observed power")
-    _, out, _ = call(capsys, "compare", "--scores", files[0], "--audit", "--format", "json")
-    audit = json.loads(out)
-    (note,) = audit["notes"]
-    assert note.startswith("The power is observed power")
-    assert "Not for planning: use `steadyrank plan`." in note
-    assert {"exchangeable", "equal_means", "power"} < audit["tests"][0].keys()
-
-
 @pytest.mark.parametrize(("shift", "true"), [(0.0, 0.05), (1.96, 0.5), (3.0, 0.85)])
 def test_observed_power_is_not_the_power(monkeypatch, shift, true):
     """A resampled z has the sampling error twice: it is N(shift, 2), where z is N(shift, 1).
@@ -507,26 +426,6 @@ def test_observed_power_is_not_the_power(monkeypatch, shift, true):
         )
         observed.append(sr.audit_tests(scores, n_trials=10, rng=number).tests[0].power[0])
     assert np.mean(observed) == pytest.approx(expected, abs=0.064)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
-        ([], "give QRELS and at least one RUN, or --scores FILE"),
-        (["--scores", "{s}", "q.txt"], "either QRELS RUN... or scores, not both"),
-        (["-m", "AP={s}", "-m", "RR"], "-m RR names no file"),
-        (["--scores", "{s}", "-m", "AP={s}"], "either --scores FILE or -m NAME=FILE"),
-        (["--scores", "{s}", "--baseline", "run7"], "unknown run 'run7': did you mean"),
-        (["--scores", "{s}", "--alpha", "0"], "--alpha"),
-        (["--scores", "{s}x"], "no such file"),
-    ],
-)
-def test_mistakes_are_one_line_and_exit_code_2(capsys, files, arguments, told):
-    filled = [text.format(s=files[0]) for text in arguments]
-    code, out, err = call(capsys, "compare", *filled)
-    assert (code, out) == (2, "")
-    assert told in err
-    assert len(err.splitlines()) == 1
 
 
 @pytest.mark.parametrize("form", ["csv", "json"])

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import re
 
 import numpy as np
 import pytest
 
 import steadyrank as sr
-from steadyrank.cli import run
 from steadyrank.studies.compare.view import VIEW, compare_text
 
 
@@ -106,17 +104,3 @@ def test_figures_of_shares_stand_beside_those_of_the_test():
     place = list(pairs.header).index("McNemar p")
     shown = [row[place].value for row in pairs.rows]
     assert sorted(shown) == sorted(result.binary.pvalue.tolist())
-
-
-def test_the_audit_has_findings(capsys, tmp_path):
-    path = tmp_path / "scores.csv"
-    sr.write_scores(scores_of(3), path)
-    arguments = ["compare", "--scores", str(path), "--audit", "--quiet"]
-    assert run([*arguments, "--format", "json"]) == 0
-    found = json.loads(capsys.readouterr().out)["findings"]
-    ids = ["audit.observed", "audit.tiers_equal", "audit.all_equal", "compare.verdict"]
-    assert [finding["id"] for finding in found][:4] == ids
-    assert run(arguments) == 0
-    text = capsys.readouterr().out
-    assert text.startswith(found[0]["text"])
-    assert re.search(r"\n ─+\n", text)

@@ -316,12 +316,6 @@ def test_pairs_with_too_few_topics_have_dashes():
     assert "p adjusted" not in str(sr.compare(scores(RUNS[:2]), measure="AP"))
 
 
-def test_one_comparison_per_measure_is_not_called_corrected():
-    text = sr.compare(scores(RUNS[:2])).to_markdown()
-    assert "1 comparison per measure, all pairs, uncorrected" in text
-    assert "Holm" not in text
-
-
 def test_no_column_of_a_terminal_holds_one_value_alone():
     same = sr.Scores(measures=["AP"], runs="ab", topics="123", values=[[[0.1] * 3, [0.2] * 3]])
     text = str(sr.compare(same))

@@ -168,21 +168,6 @@ def test_components_that_interact_are_named():
     assert f"stop list × stemmer: omega² = {size:.3f}" in said.text
 
 
-def test_one_table_serves_terminal_and_page(result, scores):
-    for page in (False, True):
-        anova_table, levels = VIEW.made([result], page=page)
-        header = ["source", "SS", "DF", "MS", "F", "p", "omega²", "effect"]
-        assert anova_table.header == header
-        assert levels.header == ["component", "level", "mean", "HSD interval"]
-        assert [row[1].text for row in levels.rows[2:5]] == ["porter", "lovins", "none"]
-    other = replace(scores, measures=("RR",))
-    several = [result, sr.components(other, factors=list(LEVELS))]
-    tables = VIEW.made(several)
-    assert all(table.header[0] == "measure" for table in tables)
-    assert "AP and RR of 24 runs" in tables[0].caption
-    assert tables[0].n_names == 2
-
-
 def test_an_effect_without_error_has_an_infinite_statistic():
     values = np.repeat([[0.1], [0.2], [0.3], [0.4]], 3, axis=1)[None]
     info = {"stemmer": list("aabb"), "model": list("cdcd")}
@@ -308,13 +293,3 @@ def test_runs_must_say_what_they_are_made_of(scores):
     clash = scores.with_run_info(topic=list(scores.run_info["model"]))
     with pytest.raises(sr.InputError, match="cannot be named 'topic'"):
         sr.components(clash, factors="topic")
-
-
-def test_results_print(result):
-    assert repr(result) == f"<ComponentsResult: {result.caption()}>"
-    assert "<caption" in result._repr_html_()
-    assert len(result.to_frame()) == len(result.rows()) == 16
-    with pytest.raises(sr.UnknownNameError, match="unknown factor 'stemer': did you mean"):
-        result.ordered_levels("stemer")
-    for form in ("table", "csv", "json", "latex", "markdown"):
-        assert "stemmer" in VIEW.text([result], form)

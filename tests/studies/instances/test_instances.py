@@ -644,42 +644,6 @@ def test_same_seed_same_result_whatever_the_threads():
     assert other.pvalue["two_way_bootstrap"] != one.pvalue["two_way_bootstrap"]
 
 
-def test_rows_have_the_promised_keys():
-    result = compared({"a": drawn(5, 20, seed=63), "b": drawn(5, 20, seed=64)}, posterior=True)
-    shown = VIEW.json([result])
-    assert list(shown)[:14] == [
-        "a",
-        "b",
-        "measure",
-        "design",
-        "n_topics",
-        "n_instances",
-        "difference",
-        "interval",
-        "effect_size",
-        "effect_size_paired",
-        "pvalue",
-        "variance",
-        "posterior",
-        "equivalence",
-    ]
-    assert list(shown["pvalue"]) == ["mixed", "mixed_paper", "bootstrap", "two_way_bootstrap"]
-    assert list(shown["variance"]) == ["instance", "topic", "system_topic", "residual"]
-    assert list(shown["posterior"])[:4] == ["mean", "hpd", "level", "pvalue"]
-    assert list(shown["equivalence"])[:7] == [
-        "delta",
-        "alpha",
-        "interval",
-        "equivalent",
-        "non_inferior",
-        "pvalue_equivalence",
-        "pvalue_non_inferiority",
-    ]
-    assert "InstancesResult: AP, a − b" in repr(result)
-    assert "a" in result._repr_html_()
-    assert "AP, a − b: 5 and 5 instances × 20 topics" in str(result)
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [

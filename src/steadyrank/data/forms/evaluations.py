@@ -28,14 +28,14 @@ _SAMPLES = re.compile(r"samples_(.+?)(?:_(\d{4}-\d\d-\d\dT[\d.:-]+))?\.\w+")
 """The name of a file of lm-evaluation-harness: the task, and when it was written."""
 
 _WRONG_WAY_ROUND = {"ter": True, "perplexity": False}
-"""Of lm-eval's measures whether lower is better, where its `higher_is_better` says otherwise: `ter`
+"""Whether lower is better, for measures where lm-eval's `higher_is_better` is wrong: `ter`
 is an error rate, and the perplexity of a single sample is its log-likelihood."""
 
 _BOOKKEEPING = re.compile(
     r"num_.*|.*_tokens|inference_.*|training_.*|finish_reason_.*|prompt_truncated|max_prob"
     r"|batch_size|predicted_index|.*_runtime|estimated_num_.*|observed_.*"
 )
-"""What HELM counts beside scores."""
+"""Names of HELM's statistics that are not scores."""
 
 _DEEPEVAL_LOWER = {"bias", "toxicity", "hallucination", "misuse"}
 
@@ -72,7 +72,7 @@ def every_eval_ever(source: Source) -> Iterator[Cell]:
 
 
 def _every_eval_ever_directions(source: Source, names: set[str]) -> None:
-    """Which evaluations are lower-is-better, as the aggregate beside the samples says."""
+    """Note which evaluations are lower-is-better according to the aggregate of the samples."""
     beside = Path(str(source.path).replace("_samples.jsonl", ".json"))
     if beside == source.path or not beside.is_file():
         return
@@ -204,7 +204,7 @@ def _inspect_reductions(source: Source, header: Record, run: str, task: str) -> 
 
 
 def lm_eval(source: Source) -> Iterator[Cell]:
-    """Samples of lm-evaluation-harness; directions come from `results_*.json` beside them."""
+    """Samples of lm-evaluation-harness; directions come from `results_*.json` in their folder."""
     named = _SAMPLES.fullmatch(source.name)
     task = named[1] if named else ""
     about = _lm_eval_results(source, named[2] if named else None)
@@ -244,7 +244,7 @@ def lm_eval(source: Source) -> Iterator[Cell]:
 
 
 def _lm_eval_results(source: Source, stamp: str | None) -> dict[str, Any]:
-    """What `results_*.json` beside the samples says; nothing where there is none."""
+    """Return the content of `results_*.json` for the samples; empty if there is none."""
     beside = source.path.parent / f"results_{stamp}.json"
     if stamp is None or not beside.is_file():
         return {}
@@ -283,7 +283,7 @@ def lm_eval_results(source: Source) -> Iterator[Cell]:
 
 
 def helm(source: Source) -> Iterator[Cell]:
-    """HELM's `per_instance_stats.json`; `run_spec.json` beside it names the model."""
+    """HELM's `per_instance_stats.json`; `run_spec.json` in its folder names the model."""
     folder = source.path.absolute().parent
     named = re.search(r"(?:^|[,:])model=([^,]+)", folder.name)
     run, spec = named[1] if named else "", folder / "run_spec.json"
@@ -410,7 +410,7 @@ _RAGAS_INPUTS |= {"multi_responses", "rubric", "index", "Unnamed: 0", "retrieved
 def ragas(source: Source) -> Iterator[Cell]:
     """A table of ragas, CSV or JSON: a topic is a question; equally many rows of each are answers.
 
-    Where some questions stand there more often than others, every row is a topic, as in the means
+    If some questions occur more often than others, every row is a topic, as in the means
     that ragas prints.
     """
     found = _ragas_rows(source)

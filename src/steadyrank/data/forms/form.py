@@ -55,7 +55,7 @@ class Cell:
     line: int | None = None
     dataset: str = ""
     answer: str | None = None
-    """None where a second value for the same cell is an error."""
+    """None if a second value for the same cell is an error."""
     judge: str = ""
 
 
@@ -89,7 +89,7 @@ Recognises = Callable[["Source"], bool]
 
 @dataclass(slots=True)
 class _Bag:
-    """What a reader found beside cells."""
+    """What a reader found in addition to cells."""
 
     directions: dict[str, bool] = field(default_factory=dict)
     """Measure to whether lower is better, where the file says so."""
@@ -107,7 +107,7 @@ class Source:
     ):
         self.path, self.measure = path, measure
         self.columns = columns or {}
-        """What columns of battles stand for, to their names in the file."""
+        """Role of each column of battles to its name in the file."""
         self.found = _Bag()
         self.form: Form | None = None
 
@@ -236,7 +236,7 @@ class Source:
         return FormatError(self.path, message, line)
 
     def _cut_off(self, error: FormatError) -> FormatError:
-        """The same error with the form's name and what to do if the file is not whole."""
+        """Return the error with the form's name and what to do if the file is not whole."""
         said = str(error).partition(": ")[2]
         return self.error(f"{said}: if the file was cut off, copy it again", error.line)
 

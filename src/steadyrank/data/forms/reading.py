@@ -177,19 +177,19 @@ class Reading:
 
     @property
     def scores(self) -> Scores:
-        """The scores; an error that says what to do with anything else."""
+        """The scores; an error with the right command for other data."""
         if isinstance(self.data, Scores):
             return self.data
         how = {
             Leaderboard: "holds one score per model and dataset: steadyrank datasets PATH",
             Battles: "holds battles of pairs of models: steadyrank battles PATH",
         }
-        instead = how.get(type(self.data), "holds judgments: give runs beside them, QRELS RUN...")
+        instead = how.get(type(self.data), "holds judgments: give runs as well, QRELS RUN...")
         raise InputError(f"{self.where}: {self.said}, which {instead}")
 
 
 def form_of(source: Source, form: str | None = None) -> Form | None:
-    """The form of a file, by its content or by the name of one; None where it has none."""
+    """Return the form of a file, by its content or by name; None if it has none."""
     if form is not None:
         check_choice("form", form, BY_NAME)
         source.form = BY_NAME[form]
@@ -199,7 +199,7 @@ def form_of(source: Source, form: str | None = None) -> Form | None:
 
 
 def files_below(path: Path) -> list[Path]:
-    """The files that a path, a folder with its folders, or a pattern stands for."""
+    """Return the files at a path, in a folder and its folders, or that match a pattern."""
     if path.is_dir():
         return sorted(
             own
@@ -295,7 +295,7 @@ def read_forms(
     by_dataset: bool = False,
     columns: Mapping[str, str] | None = None,
 ) -> Reading | None:
-    """What the files hold together; None where none of them has a form of the table.
+    """Return what the files hold together; None if none of them has a form of the table.
 
     `by_dataset` makes a leaderboard also of scores by topic. `columns` says what the columns of
     battles are called, where they have other names.
@@ -355,7 +355,7 @@ def _said_of(cells: Sequence[Cell], form: Form) -> str:
 
 
 def cells_of(parts: Sequence[Part]) -> list[Cell]:
-    """The cells of all files: runs of one name told apart, and repeated cells numbered."""
+    """Return the cells of all files, with distinct names of runs and repeated cells numbered."""
     named = []
     for part in parts:
         own = _numbered([replace(c, run=c.run or part.source.name) for c in part.rows])
@@ -365,7 +365,7 @@ def cells_of(parts: Sequence[Part]) -> list[Cell]:
     names = _names_apart(parts, named)
     cells: dict[Cell, None] = {}
     for place, own in enumerate(named):
-        # The same file twice, or two files of one run, hold each cell once.
+        # A file that is given twice, or two files of one run, count each cell once.
         cells |= {
             replace(
                 c, run=names.get((place, c.run), c.run), line=c.line if len(parts) == 1 else None

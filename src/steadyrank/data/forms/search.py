@@ -208,7 +208,7 @@ def leaderboard_of_means(source: Source) -> Iterator[Cell]:
 
 
 def companion(source: Source) -> Iterator[Cell]:
-    """Refuses a file that another form reads beside its own, or that holds no scores."""
+    """Refuse a file that another form reads together with its files, or without scores."""
     instead = {
         "run_spec.json": "per_instance_stats.json",
         "scenario.json": "per_instance_stats.json",

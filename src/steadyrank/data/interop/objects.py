@@ -178,7 +178,7 @@ def as_qrels(source: Any) -> Qrels:
     ----------
     source : object
         As in `as_run`. Tables have a column `relevance`, `label`, `rel` or `grade`, or `score`
-        beside ranx's `q_id`. Grades are whole numbers.
+        together with ranx's `q_id`. Grades are whole numbers.
 
     Returns
     -------
@@ -246,7 +246,7 @@ def as_scores(source: Any, *, name: str | None = None, measure: str | None = Non
 
 
 def scores_in_table(source: Any, measure: str | None = None) -> Scores | None:
-    """Return the scores in a table or in columns of numbers; None of anything else.
+    """Return the scores in a table or in columns of numbers; None for other objects.
 
     A long table names topic and run; its values have one column, or one per measure. A wide one,
     of `measure`, has topics down, in a column or in the index of pandas, and runs across. Columns
@@ -294,7 +294,7 @@ def scores_in_table(source: Any, measure: str | None = None) -> Scores | None:
 
 
 def scores_in_columns(source: Any, measure: str | None = None) -> Scores | None:
-    """Return the scores in a matrix [run, topic], or in `{run: numbers}`; None of anything else.
+    """Return the scores in a matrix [run, topic], or in `{run: numbers}`; None for other objects.
 
     Topics are numbered from 1; of pandas' Series, their indexes name them.
 
@@ -328,7 +328,7 @@ def scores_in_columns(source: Any, measure: str | None = None) -> Scores | None:
 
 
 def numbers_in(column: Any) -> dict[str, float] | None:
-    """Return the numbers of a list, a vector or a Series by topic; None of anything else.
+    """Return the numbers of a list, a vector or a Series by topic; None for other objects.
 
     >>> numbers_in([0.5, None, 1]), numbers_in(["a.run"])
     ({'1': 0.5, '2': nan, '3': 1.0}, None)
@@ -389,7 +389,7 @@ def _several(runs: Any) -> Iterable[Any]:
 
 
 def holds_one_run(source: Any) -> bool:
-    """Whether an object, although it may be iterable, stands for one run or file name."""
+    """Whether an object is one run or file name, although it may be iterable."""
     if isinstance(source, Mapping):
         documents = next(iter(source.values()), None)
         return isinstance(documents, Mapping) and not any(

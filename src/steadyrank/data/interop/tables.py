@@ -41,7 +41,7 @@ LONG_ROLES: Mapping[str, tuple[str, ...]] = {
 
 _OTHER_THINGS = {"query", "document", "doc", "name", "system", "method", "collection"}
 _OTHER_THINGS |= {"benchmark"}
-"""Names that may also mean something else beside a column that holds the thing: its text, …"""
+"""Names that mean another thing, such as its text, if another column holds the thing itself."""
 
 
 def plain_column(name: object) -> str:
@@ -63,10 +63,10 @@ def twin_columns(present: Iterable[str], names: tuple[str, ...]) -> list[str]:
     """
     present = list(present)
     found = pick_column(present, names)
-    # Only ranx calls grades scores, and PyTerrier numbers documents beside their `docno`.
+    # Only ranx calls grades scores, and PyTerrier numbers documents in addition to `docno`.
     others = _OTHER_THINGS | ({"score"} if "relevance" in names else set())
     others |= {"docid"} if "docno" in present else set()
-    others |= {names[-1]} & {"model"}  # beside a run's name, it is a component of the run
+    others |= {names[-1]} & {"model"}  # next to a run's name, it is a component of the run
     same = {plain_column(found), *(name for name in names if name not in others)}
     twins = [name for name in present if plain_column(name) in same and name != found]
     return [] if found is None else [*[name for name in present if name == found], *twins]

@@ -83,7 +83,7 @@ def read(
 def holds_scores(path: Path, has_qrels: bool) -> bool:
     """Whether a file has a score per measure, run and topic, and not a ranking.
 
-    Of JSON objects by topic only judgments tell: without any, they hold scores.
+    JSON objects by topic are runs if there are judgments, and scores otherwise.
     """
     if not is_readable(path) or path.is_dir():
         return False
@@ -109,7 +109,7 @@ def holds_scores(path: Path, has_qrels: bool) -> bool:
 
 
 def role_of_file(source: PathLike) -> Role | None:
-    """Return whether a path stands for runs or judgments; None where its first line leaves it open.
+    """Return whether a path holds runs or judgments; None if its first line does not say.
 
     Folders and patterns are runs.
     """
@@ -136,7 +136,7 @@ def role_of_file(source: PathLike) -> Role | None:
 
 
 def role_of_columns(columns: Iterable[str]) -> Role | None:
-    """Return whether columns are those of judgments or of a run; None where they are of neither.
+    """Return whether columns are those of judgments or of a run; None if neither.
 
     >>> role_of_columns(["qid", "docno", "label"]), role_of_columns(["qid", "docno", "score"])
     ('qrels', 'runs')
@@ -144,6 +144,6 @@ def role_of_columns(columns: Iterable[str]) -> Role | None:
     names = {plain_column(name) for name in columns}
     if names & GRADES:
         return "qrels"
-    # BEIR and ranx call grades scores, too.
+    # BEIR and ranx also call grades scores.
     is_run = "score" in names and names.isdisjoint(("corpus_id", "q_id", "run_id", "measure"))
     return "runs" if is_run and pick_column(names, DOCUMENT_NAMES) else None

@@ -43,7 +43,7 @@ def check_name(path: Path, what: str, name: Any, line: int | None) -> None:
 
 
 def number_in(text: str, *, whole: bool = False) -> float | str:
-    """The number that a text stands for, or the text; `whole` takes NTCIR's grades, L0, L1, …
+    """Return the number in a text, or the text; `whole` takes NTCIR's grades, L0, L1, …
 
     >>> number_in("0.5"), number_in("L2", whole=True), number_in("L2"), number_in("1_0")
     (0.5, 2.0, 'L2', '1_0')

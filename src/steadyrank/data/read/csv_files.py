@@ -1,4 +1,4 @@
-"""CSV files as rows of text, each with its line, and what their cells stand for."""
+"""CSV files as rows of text, each with its line, and the meaning of their cells."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def header_of(stream: BinaryIO) -> list[str]:
 
 
 def _of_text(path: Path, lines: Iterable[str], number: Callable[[], int]) -> Iterator[str]:
-    """The same lines; an error instead of a line that does not end, or of endless blank lines.
+    """Yield the lines; an error instead of a line that does not end, or of endless blank lines.
 
     `number` is that of the line that is asked for, of which a byte-order mark is refused: that of
     the first line was taken off.
@@ -100,7 +100,7 @@ def check_widths(where: PathLike, header: Sequence[str], rows: Numbered) -> None
 def place_of(
     where: PathLike, header: list[str], known: tuple[str, ...], rows: Numbered
 ) -> int | None:
-    """The place of the column under one of the known names; None where there is none."""
+    """Return the place of the column with one of the known names; None if there is none."""
 
     def cells(name: str) -> list[list[str]]:
         place = header.index(name)  # a row that is too short has nothing there

@@ -1,6 +1,6 @@
 """Topics and judgments by name: from ir_datasets, or from a file of topics.
 
-`irds:vaswani` stands for the dataset `vaswani` of the package ir_datasets (extra
+`irds:vaswani` is the dataset `vaswani` of the package ir_datasets (extra
 `steadyrank[ir]`), which fetches what it needs. Topic files are tab-separated, or
 TREC's with their `<top>`, `<num>` and `<title>`.
 """
@@ -42,7 +42,7 @@ _LABELS = {
 
 
 def is_dataset(source: object) -> bool:
-    """Whether a name stands for a dataset of ir_datasets.
+    """Whether a name is a dataset of ir_datasets.
 
     >>> is_dataset("irds:vaswani"), is_dataset("qrels.txt")
     (True, False)

@@ -159,7 +159,7 @@ def _read_sound(path: Path, text: str, value: str) -> Columns | None:
 
 
 def _read_any(path: Path, text: str, value: str) -> Columns:
-    """The same of any file; what is wrong is an error with its line."""
+    """Return the rows of any file; defects are errors with their lines."""
     topics = _parsed(path, text, Members, parse_int=float)
     if not isinstance(topics, Members):
         expected = f"one JSON object, {{topic: {{document: {value}}}}}"
@@ -185,7 +185,7 @@ def _columns(
 
 
 def _line_of_document(path: Path, row: int) -> int:
-    """The line of the document that stands at `row`, counted over all topics."""
+    """Return the line of the document at `row`, counted over all topics."""
     with open_bytes(path) as stream:
         return key_lines(as_text(stream.read().removeprefix(BOM)), DOCUMENTS)[row]
 

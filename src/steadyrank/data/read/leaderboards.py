@@ -145,7 +145,7 @@ def _read(source: Any, *, measure: str | None, subsets: Sequence[str]) -> Leader
 
 
 def _as_frame(source: Any) -> Any:
-    """A table of pandas, polars or pyarrow as a pandas frame; None of anything else."""
+    """A table of pandas, polars or pyarrow as a pandas frame; None for other objects."""
     if hasattr(type(source), "itertuples"):
         return source
     table = table_of(source)
@@ -163,7 +163,7 @@ def _from_mapping(source: Mapping[Any, Any], measure: str | None) -> Leaderboard
 
 
 def _from_frame(frame: Any, where: str = "the frame") -> Leaderboard:
-    """A frame; names that stand in its index become its first columns."""
+    """Read a frame; the names in its index become its first columns."""
     import pandas as pd
 
     if not isinstance(frame.index, pd.RangeIndex):
@@ -250,7 +250,7 @@ def _from_cells(where: str, cells: Sequence[_Cell], *, with_topics: bool) -> Lea
 
 
 def _topic_places(cells: Sequence[_Cell]) -> dict[str, dict[str, int]]:
-    """Of each dataset its topics, by name: their order in the file changes no number."""
+    """Return the place of each topic by dataset, in the order of their names."""
     names: dict[str, dict[str, None]] = {}
     for cell in cells:
         names.setdefault(cell.dataset, {})[cell.topic] = None
@@ -326,14 +326,14 @@ def _has_text(cells: Iterable[str]) -> bool:
 
 
 def _check_percent(where: str, columns: Sequence[Sequence[str]]) -> None:
-    """Refuse a sign for per cent where other numbers are fractions: 5% is not 5 beside 0.3."""
+    """Refuse a sign for per cent where other numbers are fractions: 5% is not 5."""
     signed = next((text for column in columns for text in column if "%" in text), "").strip()
     for texts in columns if signed else []:
         column = [text.strip() for text in texts]
         plain = [plain_value(t) for t in column if t.lower() not in _MISSING and t[-1] != "%"]
         numbers = [number for number in plain if number]
         if numbers and max(map(abs, numbers)) <= 1:
-            message = f"{signed!r} stands beside fractions such as {numbers[0]:g}"
+            message = f"{signed!r} is in the same column as fractions such as {numbers[0]:g}"
             raise FormatError(where, f"{message}: write all scores on one scale")
 
 
@@ -392,7 +392,7 @@ def _without_empty(table: Leaderboard) -> Leaderboard:
 
 
 SPLITS = ("test", "dev", "validation", "train")
-"""Of the splits that most models have of a task, the first of these is scored."""
+"""Order of preference among the splits of a task that most models have."""
 
 LAST_REVISIONS = ("external", "no_revision_available")
 """Scores that were reported elsewhere count only where no revision was run."""
@@ -415,10 +415,10 @@ Splits = Mapping[str, Subsets]
 def read_mteb_results(folder: Path, *, subsets: Sequence[str] = ()) -> Leaderboard:
     """One row per model, one column per task; main scores of the test split.
 
-    Of several revisions the one with the most tasks comes first; the others add the tasks that it
+    The revision with the most tasks comes first; the others add the tasks that it
     lacks, and scores reported elsewhere ("external") come last.
     """
-    # A clone of the results' repository has them in a folder of its own.
+    # A clone of the results' repository has them in the folder `results`.
     inside = folder / "results" if (folder / "results").is_dir() else folder
     models = {path.name.replace("__", "/"): _tasks_of(path) for path in sorted(_folders(inside))}
     models = {name: tasks for name, tasks in models.items() if tasks}
@@ -524,7 +524,7 @@ def _distinct(path: Path, scored: Sequence[tuple[str, float]]) -> Subsets:
 def _column(
     task: str, scored: Mapping[str, Subsets], named: Sequence[str]
 ) -> dict[str, float] | None:
-    """Model to score on one task; None where the subsets that count are not there."""
+    """Model to score on one task; None if it lacks the subsets that count."""
     if not scored:
         return None
     kinds = {frozenset(subsets) for subsets in scored.values()}

@@ -1,7 +1,7 @@
 """How much is read of a file before it is taken for a bomb.
 
-A packed file may unfold to so many times its size, and what is held in memory whole may take so
-large a part of it. Both limits are far above any run, and `max_input` replaces them.
+A packed file may unfold to a limited multiple of its size, and what is held in memory whole may
+take a limited part of it. Both limits are far above any run, and `max_input` replaces them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from steadyrank.compute.memory import in_bytes, memory_limit
 from steadyrank.errors import FormatError, arg, bad_value
 
 LONGEST_LINE = 1 << 26
-"""Bytes of a line that are read before a file is taken for something else."""
+"""Bytes of the longest line: a file with a longer one is refused."""
 
 MOST_BLANK = 100_000
 """Blank lines that may follow one another."""
@@ -100,7 +100,7 @@ def largest_unfolded(packed: int) -> int:
 
 
 def check_taken(path: Path, taken: int) -> None:
-    """Refuse a file of which so many bytes are in memory, and more are to come."""
+    """Refuse a file that has more than `taken` bytes if these exceed the limit."""
     if (taken > ALWAYS_READ or given_limit()) and taken > (limit := largest_input()):
         raise FormatError(
             path,
@@ -122,7 +122,7 @@ def inner_mark(path: Path, line: int) -> FormatError:
 
 
 def check_blank(path: Path, blank: int) -> None:
-    """Refuse a flood of blank lines, of which so many have come in a row."""
+    """Refuse a file with too many blank lines in a row."""
     if blank > MOST_BLANK:
         raise FormatError(
             path, f"more than {MOST_BLANK:,} blank lines in a row: this is not a table"

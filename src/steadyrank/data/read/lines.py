@@ -35,7 +35,7 @@ from steadyrank.data.ids import copy_id, first_bytes, same_bytes
 
 DONE, SHORT_LINE, CONTROL_BYTE, LONE_RETURN, LONG_LINE = 0, 1, 2, 3, 4
 
-# Where the counters of a file stand in the kernel's `state`.
+# Places of a file's counters in the kernel's `state`.
 ROWS, ID_BYTES, SEGMENTS, HARD_NUMBERS, POSITION, FIELDS = range(6)
 LONG_LINES, OTHER_TAGS, TAG_START, TAG_END = range(6, 10)
 STATE_SIZE = 10
@@ -56,7 +56,7 @@ def without_lowest(bits):
 
 @inlined
 def _same_field(data, start, known_start, known_end, known_word):
-    """Whether the known field, whose first eight bytes are `known_word`, stands at `start`."""
+    """Whether the known field, whose first eight bytes are `known_word`, is at `start`."""
     length = known_end - known_start
     if first_bytes(data, start, length) != known_word:
         return False
@@ -161,7 +161,7 @@ def parse_lines(data, end, layout, values, hashes, id_offsets, ids, segments, ha
     `values` takes scores or grades; `segments` a row (first row, start, end of the
     topic's bytes) wherever the topic changes; `hard` a row (row, start, end) for
     each number that needs exact conversion; `bounds` (6 x 2) is scratch. The columns
-    must have room for as many rows and id bytes as these lines can hold. Returns DONE,
+    must have space for all rows and id bytes of these lines. Returns DONE,
     or a defect's code with its line's start in state[POSITION].
     """
     n_fields, document, number = 4, 2, 3

@@ -1,6 +1,6 @@
 """Parquet files, by their bytes and no further than memory allows.
 
-A few bytes can stand for billions of rows, or for millions of copies of a long name. The number of
+A few bytes can encode billions of rows, or millions of copies of a long name. The number of
 rows is looked at first, the file is read in pieces, and a name that stands once is counted as often
 as it is used before it is copied.
 """
@@ -110,7 +110,7 @@ def _too_large(path: Path, size: float) -> FormatError:
 
 def _check_rows(path: Path, file: Any, columns: list[str]) -> None:
     """Refuse more rows than memory holds, a number of 8 bytes in every cell."""
-    # Of single columns Arrow ends the process where their description is damaged.
+    # Arrow ends the process if a single column with a damaged description is read.
     size = 8 * file.metadata.num_rows * len(columns)
     if size > largest_input():
         raise _too_large(path, size)

@@ -54,7 +54,6 @@ def judgments_of(source: Any) -> Qrels:
     is_file = isinstance(source, (str, os.PathLike))
     if is_file and Path(source).is_dir():
         raise InputError(
-            f"{source}: expected a file of judgments, got a folder: do runs and judgments stand in "
-            "each other's place?"
+            f"{source}: expected a file of judgments, got a folder: are runs and judgments swapped?"
         )
     return qrels_in_order(read_qrels(source) if is_file else as_qrels(source))

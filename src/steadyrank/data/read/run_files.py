@@ -78,7 +78,7 @@ class Reading:
 def load_run(path: Path, reading: Reading, into: Lines | None = None, digest: Any = None) -> Run:
     """Read one run without warnings; its oddities stay counted in the run.
 
-    Its columns lie in `into` where that is given, to be used again afterwards. `digest`, an
+    Its columns use the memory of `into` if given. `digest`, an
     object of hashlib, is given the file's bytes.
     """
     with open_bytes(path, digest) as stream:
@@ -147,7 +147,7 @@ def _rows(path: Path, stream: BoundedFile, value: What, into: Lines | None = Non
 
 
 def _columns_of(table: Table, value: What) -> Columns:
-    """The topics, documents and numbers of a table that names them; ranks stand in for scores."""
+    """Return topics, documents and numbers of a table that names them; ranks replace scores."""
     topic, document = (table.need(names) for names in (TOPIC_NAMES, DOCUMENT_NAMES))
     number = table.find(value_names(value, table.header))
     by_rank = number is None and value == "score"

@@ -66,7 +66,7 @@ def file_names(path: PathLike) -> set[str]:
 def chosen_names(
     names: Mapping[str, str], runs: Sequence[tuple[str, PathLike | None]]
 ) -> list[str | None]:
-    """What each run is to be called, given by its name and its file; None where nobody chose."""
+    """Return the chosen name of each run, found by its name or its file; None if there is none."""
     keys = [{run} if path is None else {run, *file_names(path)} for run, path in runs]
     for name in names:
         if not any(name in known for known in keys):

@@ -85,7 +85,7 @@ def read_run(
         TREC text, three columns, CSV with a header such as `qid,docno,score`, JSON `{topic:
         {document: score}}`, JSON lines or Parquet, packed (gzip, xz, bzip2, zstd) or not.
     name : str, optional
-        The run's name, in place of what the file says.
+        The run's name, instead of the one in the file.
     name_from : str
         The run's name is its "tag" column, or the "file"'s name without `.gz`.
     duplicates : str
@@ -135,7 +135,7 @@ def read_runs(
     runs
         File names, globs, folders, `Run` objects, what `as_run` takes, or a list of them; a
         dictionary gives them names, as "NAME=FILE" does. A file that is named twice counts once.
-        Of `Runs`, what is said here replaces what was said before.
+        For `Runs`, options given here replace earlier ones.
     name_from
         "tag" (unless said otherwise) names a run by its tag column, "file" by its file's name
         without `.gz`. Files whose runs share a tag are named by their files, with a warning.
@@ -151,7 +151,7 @@ def read_runs(
         columns.
     jobs, executor, progress
         Threads that read ahead while the runs are iterated over, what to use instead of them,
-        and what to tell (finished, total). Studies have their own.
+        and a callback for (finished, total). Studies choose other values.
 
     Returns
     -------
@@ -220,7 +220,7 @@ def _memory_of(run: Run) -> int:
 
 
 def _compact(run: Run) -> Run:
-    """The run in memory of its own, as much as it needs and no more."""
+    """Return a copy of the run that holds no more memory than it needs."""
     documents = run.documents
     data = documents.data[: int(documents.offsets[-1]) + PADDING].copy()
     ids = Ids(data, documents.offsets.copy(), documents.hashes.copy())
@@ -266,17 +266,17 @@ class Source:
     given: Any
     reading: Reading
     name: str | None = None
-    """What the user calls it, or a file's name in place of a tag that it shares."""
+    """The user's name, or the file's name if several runs share a tag."""
     is_called: bool = False
     """Whether the user calls it so."""
     own: str = ""
     """What the run was called before somebody chose a name: run information is about that."""
     kept: KeptRuns | None = None
     sent: SentFile | None = None
-    """Where another process finds the file; None where this process reads it."""
+    """Path for another process; None if this process must read the file."""
 
     def read(self) -> Run:
-        """The run, in memory of its own."""
+        """Return a copy of the run."""
         with self.opened() as run:
             return run if isinstance(self.given, Run) else _compact(run)
 
@@ -300,7 +300,7 @@ class Source:
             yield run
 
     def for_elsewhere(self) -> Source:
-        """The same source as another process can read it, whatever folder it works in."""
+        """Return the source as another process can read it, whatever its working folder."""
         if not isinstance(self.given, Path):
             return self
         if is_stream(self.given):
@@ -382,7 +382,7 @@ class Runs:
         return {} if self.kept is None else self.kept.digests
 
     def reread(self, reading: Reading) -> Runs:
-        """The same runs, to be read in another way."""
+        """Return the runs with other options for reading."""
         sources = tuple(replace(source, reading=reading, kept=None) for source in self.sources)
         return replace(self, sources=sources, reading=reading, kept=None)
 
@@ -391,7 +391,7 @@ class Runs:
         return replace(self, sources=tuple(self.sources[place] for place in places))
 
     def keeping(self, memory: int | None = None) -> Runs:
-        """The same runs; what is read of files stays for later passes, up to `memory` bytes.
+        """Return the runs; what is read of files is kept for later passes, up to `memory` bytes.
 
         Beyond that (a gigabyte unless given), files are read again in every pass.
         """

@@ -2,7 +2,7 @@
 
 Columns say by their headings what they hold; no cell decides. A long table names the topic, the
 value and the run or the measure of each row. A wide one is a matrix of one measure: its first
-heading says whether topics or runs stand in rows, and what it leaves open is refused.
+heading says whether rows are topics or runs, and a heading that does not is refused.
 """
 
 from __future__ import annotations
@@ -200,7 +200,7 @@ def _facet(table: Table, name: str, place: int) -> list[str]:
 
 
 def _own_metadata(table: Table, sizes: Mapping[str, int]) -> dict[str, Any]:
-    """What `write_scores` has put beside the columns; nothing in other tools' files."""
+    """Return the metadata that `write_scores` wrote; empty for other tools' files."""
     text = table.metadata.get(METADATA, b"{}")
     try:
         own = json.loads(text)
@@ -240,7 +240,7 @@ def _distinct(table: Table, place: int, what: str) -> list[str]:
 
 
 def _places(table: Table, runs_in_rows: bool) -> tuple[int, list[int]]:
-    """Which column names the rows, and which hold scores; an error where no heading says so."""
+    """Return the columns of names and of scores; an error if no heading says what the rows are."""
     header = table.header
     if len(header) < 2:
         what = "topics" if runs_in_rows else "runs"

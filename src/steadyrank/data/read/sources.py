@@ -64,9 +64,9 @@ MANY_FILES = 1_000
 
 
 def find_files(patterns: PathLike | Iterable[PathLike]) -> list[Path]:
-    """The files that names, globs and folders stand for, in order, each once.
+    """Return the files for names, globs and folders, in order, each once.
 
-    A folder stands for the files in it, hidden ones left out, sorted by name.
+    The files of a folder are sorted by name, without hidden ones.
     """
     if isinstance(patterns, (str, os.PathLike)):
         patterns = [patterns]
@@ -150,14 +150,14 @@ def open_bytes(path: Path, digest: Any = None, *, kept: bool = True) -> Iterator
 
 
 def head_of(stream: BinaryIO) -> bytes:
-    """The first bytes of an opened file, no byte-order mark; it stands at its beginning again."""
+    """Return the first bytes of an opened file without byte-order mark, and rewind it."""
     head = stream.read(HEAD)
     stream.seek(0)
     return head.removeprefix(BOM)
 
 
 def kind_of(stream: BinaryIO) -> Kind:
-    """What an opened file is, by its first bytes; the stream stands at its beginning again."""
+    """Return the kind of an opened file by its first bytes, and rewind it."""
     head = head_of(stream)
     if head.startswith(_PARQUET):
         return "parquet"
@@ -273,7 +273,7 @@ def warn_of_links(where: Path, paths: Iterable[Path]) -> None:
 
 @dataclass(slots=True)
 class _Search:
-    """One walk through folders, which counts what it has seen."""
+    """A traversal of folders that counts what it has seen."""
 
     pattern: Path
     seen: int = 0

@@ -54,7 +54,7 @@ class Packing:
             return importlib.import_module(self.module).open(raw)
         import pyarrow as pa
 
-        # Arrow closes what it was given, so it is given a handle of its own.
+        # Arrow closes the handle that it is given: give it another one.
         if isinstance(raw, io.BytesIO):
             packed = pa.BufferReader(raw.getvalue())
         else:
@@ -108,7 +108,7 @@ def content_of(stream: Path) -> bytes:
 
 
 def _of_a_file(stream: Path, pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """The same pieces; an error before the second one where no file begins so, as of /dev/zero."""
+    """Yield the pieces; an error before the second one if no file begins so, such as /dev/zero."""
     first = next(pieces, b"")
     yield first
     is_strange = b"\0" in first and not first.startswith(_BINARY)

@@ -241,7 +241,7 @@ def csv_table(path: Path, stream: BinaryIO) -> Table:
 
 
 def _plain_csv(content: bytes, n_columns: int, delimiter: bytes) -> Any:
-    """The rows as Arrow's bytes; None where `csv` would read other rows or cells, or none."""
+    """Return the rows as Arrow's bytes; None if `csv` would read other rows or cells."""
     import pyarrow as pa
     from pyarrow import csv
 

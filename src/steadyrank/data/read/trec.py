@@ -1,12 +1,11 @@
 """Runs and qrels as lines of text: columns from lines, and defects named by file and line.
 
-Which columns a file has its first lines say, not its name: TREC's run (six) and qrels (four), the
-three of BEIR's qrels, with their header, and of MS MARCO's runs; NTCIR's grades are L0, L1, …
-Comment lines may come first, and
-may hold what ir_metadata says about the run (Breuer et al., SIGIR 2022,
+The first lines of a file say which columns it has: TREC's run (six) and qrels (four), the three of
+BEIR's qrels, with their header, and of MS MARCO's runs; NTCIR's grades are L0, L1, … Comment lines
+may come first, and may hold what ir_metadata says about the run (Breuer et al., SIGIR 2022,
 doi:10.1145/3477495.3531738): YAML between `# ir_metadata.start` and `# ir_metadata.end`, of which
-the plain part is read (names, nested by indentation, with text, numbers or lists). Whatever else
-stands there is left out: it must never keep a run from being read.
+the plain part is read (names, nested by indentation, with text, numbers or lists). Other lines
+are left out: they must never keep a run from being read.
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ class Layout:
     is_run: bool
     fields: str
     shortest: int
-    """Bytes of the shortest line with so many fields; bounds the rows of a chunk."""
+    """Bytes of the shortest line with this number of fields; bounds the rows of a chunk."""
 
     @property
     def n_fields(self) -> int:
@@ -81,7 +80,7 @@ class Opening:
 
 
 def read_opening(stream: BoundedFile, *, is_run: bool) -> Opening:
-    """The beginning of an opened text file, which stands at its own beginning again."""
+    """Return the beginning of an opened text file, which is then rewound."""
     comments: list[str] = []
     start, stop, line = 0, 0, b""
     while piece := stream.readline(_LONGEST_PIECE):
@@ -198,7 +197,7 @@ class Lines:
         self.n_rows, self.n_headers, self.tag = 0, 0, ""
 
     def scratch(self, rows: int) -> tuple[np.ndarray, np.ndarray]:
-        """Room for `rows` changes of topic and as many hard numbers."""
+        """Make room for `rows` changes of topic and `rows` hard numbers."""
         if rows > len(self.segments):
             self.segments = np.empty((rows, 3), np.int64)
             self.hard = np.empty((rows, 3), np.int64)
@@ -229,7 +228,7 @@ class Lines:
         return int((after < before).sum()), int((after > before).sum())
 
     def make_room(self, rows: int, id_bytes: int, share: float) -> None:
-        """Room for so many more rows and id bytes, and for what the rest of the file needs.
+        """Make room for more rows and id bytes, and for the estimated rest of the file.
 
         `share` is the part of the file read so far, so that columns are made once at
         about their final size; where it is not known, they grow by half.
@@ -294,8 +293,8 @@ def read_lines(
     if not is_run and is_of_run(opening.first):
         raise FormatError(
             path,
-            f"expected judgments ({layout.fields}), got a run ({RUN.fields}): do they stand in "
-            "each other's place?",
+            f"expected judgments ({layout.fields}), got a run ({RUN.fields}): are runs "
+            "and judgments swapped?",
         )
     if len(opening.first) == 1 and opening.first[0].count(",") > 1:
         got = f"got {opening.first[0][:60]!r}: in CSV, name the columns"
@@ -308,7 +307,7 @@ def read_lines(
         if opening.header and consumed <= opening.start < consumed + end:
             header = slice(opening.start - consumed, opening.stop - consumed - 1)
             buffer[header] = b" " * (header.stop - header.start)
-        # Of a packed file no share is known once more was read than it takes on disk.
+        # The share of a packed file is unknown once more was read than its size on disk.
         share = min(1.0, max(consumed / size, 1e-3)) if consumed < size else 1.0
         table.make_room(end // layout.shortest + 2, end + 2 * PADDING, share)
         _read_chunk(table, path, buffer, end, consumed, layout)

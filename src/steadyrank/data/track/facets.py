@@ -50,7 +50,7 @@ def simulated_facets(
         Variances that differ from the defaults: of `system`, `topic`, `judge`, `system:topic`,
         `answer`, `system:judge`, `topic:judge`, `system:topic:judge`, `answer:judge`, `residual`.
     means : sequence of float, optional
-        The true means of the systems, in place of random ones.
+        The true means of the systems, instead of random ones.
     missing : float
         Share of the scores that are missing, at random.
     rng : int, Generator or None

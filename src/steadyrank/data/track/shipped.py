@@ -24,7 +24,7 @@ POOL_DEPTH = 10
 
 PACKED = SHIPPED / "runs.npz.xz"
 STEPS = 1000
-"""Of a score, to one."""
+"""Steps of a score per unit."""
 
 
 def shipped_runs() -> list[Run]:

@@ -128,7 +128,7 @@ class TrackModel:
         return self.team_topic + self.system_topic + self.instance + self.instance_topic
 
     def deterministic(self) -> TrackModel:
-        """The same population without anything that differs between instances."""
+        """Return the population without anything that differs between instances."""
         return replace(self, instance=0.0, instance_topic=0.0, instance_noise=0.0)
 
 
@@ -303,7 +303,7 @@ def simulated_track(
     depth : int
         Documents that a run ranks for each topic.
     pool_depth : int
-        Judged are the documents among the top so many of some pooled system.
+        Documents at these ranks or above by some pooled system are judged.
     n_instances : int
         Runs of each system: more than one if it is not deterministic.
     pooled_per_team : int, optional
@@ -531,7 +531,7 @@ def _draw_ranked(
     teams = np.repeat(np.arange(design.n_teams), design.n_runs // design.n_teams)
     contributed = np.zeros((design.n_candidates, design.n_teams), bool)
     contributed[rankings[pooled, : design.pool_depth], teams[pooled, None]] = True
-    # Of one width, so that numbers and ids sort alike.
+    # All have one width, so that numbers and ids sort alike.
     ids = make_ids(f"SIM-{n:0{_DIGITS}}" for n in sorted(numbers.tolist(), reverse=True))
     ordered = np.take_along_axis(scores, order, axis=1)
     return _Ranked(topic, ids, grades, signals.ravel(), rankings, ordered, contributed)

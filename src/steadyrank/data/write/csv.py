@@ -17,7 +17,7 @@ from steadyrank.visible import is_hidden, restored, reversible
 if TYPE_CHECKING:
     import pandas as pd
 
-# The wide forms stand for the same where a spreadsheet speaks Japanese or Chinese.
+# Spreadsheets in Japanese or Chinese treat the wide forms alike.
 _STARTS = "[=+@\\t\\r\\n\uff1d\uff0b\uff0d\uff20-]"
 _FORMULA = re.compile(_STARTS)
 _DEFUSED = re.compile(f"'+{_STARTS}")

@@ -24,7 +24,7 @@ from steadyrank.stats.anova.parts import CROSSED, Amount, sums_of_squares
 from steadyrank.stats.inputs import check_open_unit, check_scores, complete_topics
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.pairs.result import tiny_of
-from steadyrank.stats.planning.sizes import whole_size
+from steadyrank.stats.planning.design import whole_size
 
 N_DRAWS = 20_000
 """Number of pivotal draws, for limits of 95 % intervals at 2.5 ± .1 %."""

@@ -48,7 +48,7 @@ def pseudo_values(fit: Fit, prompts: np.ndarray, voters: np.ndarray | None = Non
     if voters is not None:
         n_voters = int(voters.max()) + 1
         both = np.unique(prompts.astype(np.int64) * n_voters + voters, return_inverse=True)[1]
-        covariance = _semi_definite(covariance + fit.covariance(voters) - fit.covariance(both))
+        covariance = _power(covariance + fit.covariance(voters) - fit.covariance(both), 1.0)
     made = n_units / max(n_units - 1, 1) * (influence.T @ influence)
     if voters is not None or n_units < n_prompts:
         influence = influence @ _power(made, -0.5) @ _power(covariance[:m, :m], 0.5)
@@ -87,8 +87,3 @@ def _power(matrix: np.ndarray, exponent: float) -> np.ndarray:
     powers = np.zeros_like(values)
     powers[kept] = values[kept] ** exponent
     return np.asarray((vectors * powers) @ vectors.T)
-
-
-def _semi_definite(matrix: np.ndarray) -> np.ndarray:
-    values, vectors = np.linalg.eigh(0.5 * (matrix + matrix.T))
-    return np.asarray((vectors * np.maximum(values, 0.0)) @ vectors.T)

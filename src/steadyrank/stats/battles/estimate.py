@@ -13,18 +13,10 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from steadyrank.data.battles import Battles
-from steadyrank.errors import InputError, arg, check_choice, unknown_name, warn
+from steadyrank.data.battles import Battles, largest_group, with_numbers
+from steadyrank.errors import InputError, arg, check_choice, warn
 from steadyrank.stats.battles.clusters import PseudoValues, judges_everything, pseudo_values
-from steadyrank.stats.battles.model import (
-    Design,
-    Fit,
-    Ties,
-    fit,
-    groups_of,
-    is_identified,
-    is_separated,
-)
+from steadyrank.stats.battles.model import Design, Fit, Ties, fit, is_identified, is_separated
 from steadyrank.words import counted, some
 
 Cluster = Literal["prompt", "voter"]
@@ -35,6 +27,10 @@ POSITION = "position"
 FEWEST_VOTERS = 10
 """Judges from which on they count as voters that are drawn, unless each of them judged everything:
 fewer give no idea of how voters differ."""
+
+
+Coded = tuple[np.ndarray, tuple[str, ...]]
+"""The place of each battle's prompt or judge among the names, and the names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -49,8 +45,8 @@ class Estimate:
     pseudo: PseudoValues
     first: np.ndarray
     """The cluster of each battle: its prompt, its voter, or the battle itself."""
-    second: np.ndarray | None
-    """The voter of each battle where errors are clustered in two ways."""
+    prompts: Coded
+    judges: Coded
     drawn: str
     """What was drawn, counted, such as "80 prompts"."""
     others: tuple[tuple[str, ...], ...] = ()
@@ -60,22 +56,6 @@ class Estimate:
     def names(self) -> tuple[str, ...]:
         """The models."""
         return self.battles.models
-
-    @property
-    def unit_names(self) -> tuple[str, ...]:
-        """The names of the units of the pseudo-values: prompts, voters, or their numbers."""
-        n = self.pseudo.values.shape[1]
-        for column in ("prompt", "judge"):
-            codes, names = self.battles.codes(column)
-            if len(names) == n and (codes == self.first).all():
-                return names
-        return tuple(str(k + 1) for k in range(n))
-
-    @property
-    def coefficient_error(self) -> np.ndarray:
-        """The standard error of each coefficient."""
-        m = len(self.names)
-        return np.asarray(np.sqrt(np.diag(self.pseudo.covariance)[m:]))
 
     def without(self, *names: str) -> Fit:
         """Return the fit that does not control for these covariates."""
@@ -87,7 +67,7 @@ class Estimate:
     @property
     def ties(self) -> Ties:
         """How ties were treated."""
-        return "half" if self.fit.tie_score is None else "davidson"
+        return "half" if np.isinf(self.fit.log_nu) else "davidson"
 
 
 def other_fits(estimate: Estimate) -> dict[str, tuple[np.ndarray, np.ndarray]]:
@@ -97,20 +77,17 @@ def other_fits(estimate: Estimate) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     "ties" half wins with Davidson's model. What these battles do not have is left out.
     """
     battles, design = estimate.battles, estimate.fit.design
-    found = {}
     known = [
         name
         for name, sides in battles.covariates.items()
         if not np.isnan(sides).any() and (sides[0] != sides[1]).any()
     ]
-    columns = {name: _difference(battles, name) for name in known}
-    if POSITION in estimate.covariates:
-        columns = {POSITION: np.ones(len(battles)), **columns}
-    every = replace(design, covariates=_stacked(columns, len(battles)))
-    if columns and is_identified(every):
-        none = replace(design, covariates=_stacked({}, len(battles)))
+    names, columns = _covariates(battles, POSITION in estimate.covariates, known)
+    every, none = (replace(design, covariates=z) for z in (columns, columns[:, :0]))
+    found = {}
+    if names and is_identified(every):
         both = fit(none, estimate.ties).strength, fit(every, estimate.ties).strength
-        found[" and ".join(columns)] = both
+        found[" and ".join(names)] = both
     if (design.outcome == 0.5).any() and not estimate.fit.is_penalised:
         found["ties"] = fit(design).strength, fit(design, "davidson").strength
     return found
@@ -131,105 +108,61 @@ def estimated(
     `cluster` what was drawn, prompts, voters or both; by default both where they repeat.
     """
     check_choice("treatment of ties", ties, get_args(Ties))
-    used, others = _connected(_with_values(battles, control))
+    used, others = largest_group(with_numbers(battles, control))
     design, covariates = _design(used, position, control)
     found = fit(design, ties)
     if found.is_penalised:
         _warn_of_penalty(used, is_separated(design), covariates)
-    first, second, drawn = _clusters(used, cluster)
+    prompts, judges = used.codes("prompt"), used.codes("judge")
+    first, second, drawn = _clusters(len(used), prompts, judges, cluster)
     return Estimate(
         battles=used,
         fit=found,
         covariates=covariates,
         pseudo=pseudo_values(found, first, second),
         first=first,
-        second=second,
+        prompts=prompts,
+        judges=judges,
         drawn=drawn,
         others=others,
     )
-
-
-def _with_values(battles: Battles, control: Sequence[str]) -> Battles:
-    """Return the battles that have a value of both models for every control."""
-    for name in control:
-        if name not in battles.covariates:
-            raise unknown_name("control", name, [*battles.covariates])
-    known = np.ones(len(battles), bool)
-    for name in control:
-        known &= ~np.isnan(np.sum(battles.covariates[name], axis=0))
-    if not known.all():
-        lacking = counted(int((~known).sum()), "battle")
-        warn(f"{lacking} without {' or '.join(control)} of both models left out")
-    return battles if known.all() else battles.take(known)
-
-
-def _connected(battles: Battles) -> tuple[Battles, tuple[tuple[str, ...], ...]]:
-    """Return the battles of the largest group of models, and the names of the other groups."""
-    if not len(battles):
-        raise InputError("there are no battles")
-    z = np.empty((len(battles), 0))
-    largest, *others = groups_of(
-        Design(
-            n_models=len(battles.models),
-            a=battles.a,
-            b=battles.b,
-            outcome=battles.outcome,
-            covariates=z,
-        )
-    )
-    names = tuple(tuple(battles.models[i] for i in group) for group in others)
-    if not others:
-        return battles, ()
-    place = np.full(len(battles.models), -1)
-    place[largest] = np.arange(len(largest))
-    rows = np.flatnonzero(place[battles.a] >= 0)
-    kept = battles.take(rows)
-    fought = [group for group in names if len(group) > 1]
-    alone = [group[0] for group in names if len(group) == 1]
-    said = [f"{some(group)} ({counted(len(group), 'model')})" for group in fought]
-    if alone:
-        said.append(f"{some(alone)} without a battle")
-    warn(
-        f"battles do not connect all models: the largest group, {counted(len(largest), 'model')}, "
-        f"is ranked without {some(said)}"
-    )
-    models = tuple(battles.models[i] for i in largest)
-    return replace(kept, models=models, a=place[kept.a], b=place[kept.b]), names
 
 
 def _design(
     battles: Battles, position: bool | None, control: Sequence[str]
 ) -> tuple[Design, tuple[str, ...]]:
     """Return the battles as arrays with the covariates that they can tell apart."""
-    columns = {name: _difference(battles, name) for name in control}
-    if position or (position is None and battles.has_position):
-        columns = {POSITION: np.ones(len(battles)), **columns}
+    wanted = battles.has_position if position is None else position
+    names, columns = _covariates(battles, wanted, control)
     design = Design(
         n_models=len(battles.models),
         a=battles.a,
         b=battles.b,
         outcome=battles.outcome,
-        covariates=_stacked(columns, len(battles)),
+        covariates=columns,
     )
-    if is_identified(design):
-        return design, tuple(columns)
-    if position is None and POSITION in columns:
-        del columns[POSITION]
-        design = replace(design, covariates=_stacked(columns, len(battles)))
-        if is_identified(design):
-            warn(
-                "no pair of models fought in both orders: the advantage of the first place cannot "
-                "be separated from the strengths and is not controlled for"
-            )
-            return design, tuple(columns)
-    raise InputError(
-        f"these battles cannot tell {' and '.join(columns)} apart from the strengths: omit "
-        f"{arg('position')} or {arg('control')}"
-    )
+    if wanted and position is None and not is_identified(design):
+        names, columns = _covariates(battles, False, control)
+        design = replace(design, covariates=columns)
+        warn(
+            "no pair of models fought in both orders: the advantage of the first place cannot be "
+            "separated from the strengths and is not controlled for"
+        )
+    if not is_identified(design):
+        raise InputError(
+            f"these battles cannot tell {' and '.join(names)} apart from the strengths: omit "
+            f"{arg('position')} or {arg('control')}"
+        )
+    return design, names
 
 
-def _stacked(columns: dict[str, np.ndarray], n: int) -> np.ndarray:
-    return np.stack([*columns.values()], axis=1) if columns else np.empty((n, 0))
+def _covariates(
+    battles: Battles, position: bool, control: Sequence[str]
+) -> tuple[tuple[str, ...], np.ndarray]:
+    """Return the names of covariates, and their columns [battle, covariate]."""
+    columns = {POSITION: np.ones(len(battles))} if position else {}
+    columns |= {name: _difference(battles, name) for name in control}
+    return tuple(columns), np.stack([np.empty(len(battles)), *columns.values()], axis=1)[:, 1:]
 
 
 def _difference(battles: Battles, name: str) -> np.ndarray:
@@ -260,46 +193,36 @@ def _warn_of_penalty(battles: Battles, is_apart: bool, covariates: tuple[str, ..
 
 
 def _clusters(
-    battles: Battles, wanted: Sequence[Cluster]
+    n: int, prompt: Coded, judge: Coded, wanted: Sequence[Cluster]
 ) -> tuple[np.ndarray, np.ndarray | None, str]:
-    """Return the clusters of the battles, the second ones where there are two ways, and words."""
+    """Return the clusters of n battles, the second ones where there are two ways, and words."""
+    sizes: dict[str, int] = {"prompt": len(prompt[1]), "voter": len(judge[1])}
     for one in wanted:
         check_choice("cluster", one, get_args(Cluster))
-    n = len(battles)
-    known = {name: battles.codes(name) for name in ("prompt", "judge")}
-    prompts, voters = (len(names) for _, names in known.values())
-    for what, column in (("prompt", "prompt"), ("voter", "judge")):
-        if what in wanted and len(known[column][1]) < 2:
+        if sizes[one] < 2:
             raise InputError(
-                f"{arg('cluster', what)} requires at least two {what}s, got "
-                f"{len(known[column][1])}: name the column that has them"
+                f"{arg('cluster', one)} requires at least two {one}s, got {sizes[one]}: name the "
+                "column that has them"
             )
-    by_prompt = "prompt" in wanted or (not wanted and 1 < prompts < n)
-    by_voter = "voter" in wanted or (not wanted and FEWEST_VOTERS <= voters < n)
-    if by_voter and not wanted and prompts > 1:
-        by_voter = not judges_everything(known["prompt"][0], known["judge"][0])
-    chosen = [
-        (known[column][0], size, what)
-        for is_chosen, column, size, what in (
-            (by_prompt, "prompt", prompts, "prompt"),
-            (by_voter, "judge", voters, "voter"),
-        )
-        if is_chosen
-    ]
+    prompts, voters = sizes.values()
+    repeat = FEWEST_VOTERS <= voters < n
+    if repeat and prompts > 1:
+        repeat = not judges_everything(prompt[0], judge[0])
+    usual = {"prompt": 1 < prompts < n, "voter": repeat}
+    codes = {"prompt": prompt[0], "voter": judge[0]}
+    # Units are the fewer of the two: Student's law and the flips then have their number.
+    chosen = sorted(
+        (what for what in codes if (what in wanted if wanted else usual[what])),
+        key=lambda what: sizes[what],
+    )
     if not chosen:
-        _warn_of_no_clusters(prompts, voters, n)
+        few = {0: "no prompts are named", 1: "all battles are on one prompt"}
+        why = few.get(prompts, "each prompt has one battle")
+        more = ", and each voter one vote" if voters == n > 1 else ""
+        warn(f"{why}{more}: standard errors are those of independent battles")
         return np.arange(n), None, counted(n, "battle")
     if len(chosen) == 1 and voters == n > 1 and prompts > 1:
         warn(f"each of {voters:,} voters has one vote: errors are clustered by prompt alone")
-    # Units are the fewer of the two: Student's law and the flips then have their number.
-    chosen.sort(key=lambda own: own[1])
-    words = " and ".join(counted(size, what) for _, size, what in chosen)
-    return chosen[0][0], chosen[1][0] if len(chosen) > 1 else None, words
-
-
-def _warn_of_no_clusters(prompts: int, voters: int, n: int) -> None:
-    why = {0: "no prompts are named", 1: "all battles are on one prompt"}.get(
-        prompts, "each prompt has one battle"
-    )
-    more = ", and each voter one vote" if voters == n > 1 else ""
-    warn(f"{why}{more}: standard errors are those of independent battles")
+    words = " and ".join(counted(sizes[what], what) for what in chosen)
+    first, *second = (codes[what] for what in chosen)
+    return first, second[0] if second else None, words

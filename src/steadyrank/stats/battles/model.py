@@ -7,20 +7,20 @@ doi:10.1080/01621459.1970.10481082):
 
     P(tie) = nu sqrt(P(a) P(b)), with P(a) + P(b) + P(tie) = 1.
 
-The design has two entries per battle beside its covariates, so no matrix of battles by models is
-made: sums over battles are counts by model and by pair of models.
+The design is sparse, with two entries per battle in addition to its covariates.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 import numpy as np
 from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import connected_components
-from scipy.special import expit
 
+from steadyrank.compute.blas import one_blas_thread
+from steadyrank.data.battles import connected
 from steadyrank.errors import InputError
 
 Ties = Literal["half", "davidson"]
@@ -30,8 +30,6 @@ MOST_STEPS, SETTLED = 100, 1e-10
 
 LARGEST_STEP, LARGEST = 4.0, 30.0
 """Largest change of a parameter in one Newton step, and largest parameter, in log odds."""
-
-UNSETTLED = "the strengths do not settle: is a control constant or repeated, or ties everywhere?"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -47,54 +45,42 @@ class Design:
     covariates: np.ndarray
     """[battle, covariate]: what speaks for the first model, beside its strength."""
 
+    x: csr_array = field(init=False)
+    """[battle, parameter]: 1 and -1 for the two models, and the covariates."""
+
+    def __post_init__(self) -> None:
+        n, k = self.covariates.shape
+        columns = np.column_stack(
+            [self.a, self.b, *(np.full(n, self.n_models + j) for j in range(k))]
+        )
+        values = np.column_stack([np.ones(n), -np.ones(n), self.covariates])
+        starts, shape = np.arange(0, n * (k + 2) + 1, k + 2), (n, self.n_models + k)
+        object.__setattr__(self, "x", csr_array((values.ravel(), columns.ravel(), starts), shape))
+
     @property
-    def n_parameters(self) -> int:
-        """Strengths and coefficients of covariates."""
-        return int(self.n_models + self.covariates.shape[1])
-
-    def predictor(self, parameters: np.ndarray) -> np.ndarray:
-        """Return the log odds that the first model wins, per battle."""
-        theta, gamma = np.split(parameters, [self.n_models])
-        return np.asarray(theta[self.a] - theta[self.b] + self.covariates @ gamma)
-
-    def summed(self, values: np.ndarray) -> np.ndarray:
-        """Return X'values, with X the design [battle, parameter]."""
-        m = self.n_models
-        by_model = np.bincount(self.a, values, m) - np.bincount(self.b, values, m)
-        return np.concatenate([by_model, self.covariates.T @ values])
+    def is_connected(self) -> bool:
+        """Whether battles connect all models."""
+        return len(connected(self.a, self.b, self.n_models)) == 1
 
     def crossed(self, weights: np.ndarray) -> np.ndarray:
         """Return X'WX, with `weights` the diagonal of W."""
         m = self.n_models
         pairs = np.bincount(self.a * m + self.b, weights, m * m).reshape(m, m)
-        pairs = pairs + pairs.T
-        made = np.zeros((self.n_parameters, self.n_parameters))
+        pairs += pairs.T.copy()
+        made = np.zeros(2 * self.x.shape[1:])
         made[:m, :m] = np.diag(pairs.sum(axis=1)) - pairs
-        for k, column in enumerate(self.covariates.T, start=m):
-            made[:m, k] = made[k, :m] = self.summed(weights * column)[:m]
-        made[m:, m:] = self.covariates.T @ (self.covariates * weights[:, None])
+        made[:, m:] = self.x.T @ (self.covariates * weights[:, None])
+        made[m:] = made[:, m:].T
         return made
 
     def quadratic(self, matrix: np.ndarray) -> np.ndarray:
         """Return x'Mx for the row x of every battle."""
-        m, a, b, z = self.n_models, self.a, self.b, self.covariates
-        squares = np.diag(matrix)
-        found = squares[a] + squares[b] - 2.0 * matrix[a, b]
-        for k, column in enumerate(z.T, start=m):
-            found = found + 2.0 * column * (matrix[a, k] - matrix[b, k])
-        return np.asarray(found + np.einsum("ij,jk,ik->i", z, matrix[m:, m:], z))
+        return np.asarray(self.x.multiply(self.x @ matrix).sum(axis=1))
 
     def sums(self, values: np.ndarray, clusters: np.ndarray) -> csr_array:
         """Return X'values by cluster, [cluster, parameter]; clusters are numbered from 0."""
-        rows = np.arange(len(values))
-        columns = [self.a, self.b]
-        entries = [values, -values]
-        for k, column in enumerate(self.covariates.T, start=self.n_models):
-            columns.append(np.full_like(rows, k))
-            entries.append(values * column)
-        shape = (int(clusters.max(initial=-1)) + 1, self.n_parameters)
-        places = (np.tile(clusters, len(columns)), np.concatenate(columns))
-        return coo_array((np.concatenate(entries), places), shape).tocsr()
+        places = (clusters, np.arange(len(values)))
+        return coo_array((values, places), (clusters.max() + 1, len(values))).tocsr() @ self.x
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -110,42 +96,35 @@ class Fit:
     """Per battle: the derivative of the log-likelihood by its log odds."""
     inverse: np.ndarray
     """[parameter, parameter]: the inverse information, on strengths that sum to 0."""
-    tie_score: np.ndarray | None = None
-    """Per battle: the derivative by Davidson's log nu; None where ties are half wins."""
-    tie_share: np.ndarray | None = None
-    """Per parameter: how much of `tie_score` the other scores carry, as log nu is estimated."""
-    log_nu: float = -np.inf
+    tie_score: np.ndarray
+    """Per battle: the derivative by Davidson's log nu."""
+    tie_share: np.ndarray
+    """Per parameter: how much of `tie_score` the other scores carry, as log nu is estimated; 0
+    where ties are half wins."""
+    log_nu: float
+    """Davidson's; minus infinity where ties are half wins."""
     is_penalised: bool = False
     """Whether Firth's penalty kept the estimates finite."""
 
+    @property
+    def predictor(self) -> np.ndarray:
+        """The log odds that the first model wins, per battle."""
+        return np.asarray(self.design.x @ np.concatenate([self.strength, self.coefficient]))
+
     def influences(self, clusters: np.ndarray) -> np.ndarray:
         """Return [cluster, parameter]: the first-order effect of each cluster on the estimates."""
-        sums = self.design.sums(self.score, clusters)
-        found = np.asarray(sums @ self.inverse)
-        if self.tie_score is not None and self.tie_share is not None:
-            by_cluster = np.bincount(clusters, self.tie_score, len(found))
-            found -= np.outer(by_cluster, self.inverse @ self.tie_share)
-        return found
+        sums = np.asarray(self.design.sums(self.score, clusters) @ self.inverse)
+        tied = np.bincount(clusters, self.tie_score, len(sums))
+        return np.asarray(sums - np.outer(tied, self.inverse @ self.tie_share))
 
     def covariance(self, clusters: np.ndarray) -> np.ndarray:
         """Return the sandwich covariance of all parameters, by clusters and with G / (G - 1)."""
-        n = int(clusters.max(initial=-1)) + 1
         sums = self.design.sums(self.score, clusters)
-        squares = np.asarray((sums.T @ sums).todense())
-        if self.tie_score is not None and self.tie_share is not None:
-            by_cluster = np.bincount(clusters, self.tie_score, n)
-            mixed = np.outer(sums.T @ by_cluster, self.tie_share)
-            own = by_cluster @ by_cluster * np.outer(self.tie_share, self.tie_share)
-            squares = squares - mixed - mixed.T + own
+        n, share = sums.shape[0], self.tie_share
+        tied = np.bincount(clusters, self.tie_score, n)
+        mixed = np.outer(sums.T @ tied, share)
+        squares = (sums.T @ sums).todense() - mixed - mixed.T + tied @ tied * np.outer(share, share)
         return np.asarray(n / max(n - 1, 1) * (self.inverse @ squares @ self.inverse))
-
-
-def groups_of(design: Design) -> list[np.ndarray]:
-    """Return the groups of models that battles connect, the largest first, then by battles."""
-    links = coo_array((np.ones(len(design.a)), (design.a, design.b)), (design.n_models,) * 2)
-    n_groups, group = connected_components(links, directed=False)
-    size, fought = np.bincount(group), np.bincount(group[design.a], minlength=n_groups)
-    return [np.flatnonzero(group == one) for one in np.lexsort((-fought, -size))]
 
 
 def is_separated(design: Design) -> bool:
@@ -165,36 +144,52 @@ def fit(design: Design, ties: Ties = "half") -> Fit:
     score h (1/2 - p) per battle, with h its leverage. It is defined for ties as half wins:
     Davidson's model is refused there.
     """
-    if len(groups_of(design)) > 1:
+    if not design.is_connected:
         raise InputError("the battles do not connect all models")
-    is_penalised = is_separated(design)
-    if ties == "davidson":
-        if is_penalised:
-            raise InputError(
-                "a group of models never loses to the others, which Davidson's model of ties does "
-                "not allow: use ties as half wins"
-            )
-        return _davidson(design)
-    found = None if is_penalised else _half_wins(design, is_penalised=False)
-    found = found or _half_wins(design, is_penalised=True)
+    has_nu = ties == "davidson" and bool((design.outcome == 0.5).any())
+    is_apart = is_separated(design)
+    if is_apart and ties == "davidson":
+        raise InputError(
+            "a group of models never loses to the others, which Davidson's model of ties does not "
+            "allow: use ties as half wins"
+        )
+    with one_blas_thread():  # the matrices are small
+        found = None if is_apart else _newton(design, has_nu=has_nu)
+        if found is None and not has_nu:
+            found = _newton(design, is_penalised=True)
     if found is None:
-        raise InputError(UNSETTLED)
+        raise InputError(
+            "the strengths do not settle: is a control constant or repeated, or are nearly all "
+            "battles ties?"
+        )
     return found
 
 
-def _half_wins(design: Design, *, is_penalised: bool) -> Fit | None:
-    """Return the fit with ties as half wins; None where the estimates do not settle."""
-    parameters = np.zeros(design.n_parameters)
+def _newton(design: Design, *, has_nu: bool = False, is_penalised: bool = False) -> Fit | None:
+    """Return the fit; None where the estimates do not settle.
+
+    Ties as half wins are the limit of Davidson's model in which nu is 0. Log nu is one more
+    parameter, which is eliminated: `information` is what is left about the others.
+    """
+    parameters, log_nu = np.zeros(design.x.shape[1]), 0.0 if has_nu else -np.inf
+    tied, share, of_ties, surplus = design.outcome == 0.5, np.zeros_like(parameters), 1.0, 0.0
     for _ in range(MOST_STEPS):
-        p = expit(design.predictor(parameters))
-        score, weight = design.outcome - p, p * (1.0 - p)
-        inverse = _pinned_inverse(design.crossed(weight), design.n_models)
+        won, lost, drawn = _three_ways(design.x @ parameters, log_nu)
+        ahead = 0.5 * (won - lost)
+        score, weight = design.outcome - 0.5 - ahead, 0.25 * (won + lost) - np.square(ahead)
+        information = design.crossed(weight)
+        if has_nu:
+            of_ties, surplus = (drawn * (1.0 - drawn)).sum(), (tied - drawn).sum()
+            share = -(design.x.T @ (ahead * drawn)) / of_ties
+            information = information - of_ties * np.outer(share, share)
+        inverse = _pinned_inverse(information, design.n_models)
         if inverse is None or np.abs(parameters).max(initial=0.0) > LARGEST:
             return None
         if is_penalised:
-            score = score + weight * design.quadratic(inverse) * (0.5 - p)
-        step = inverse @ design.summed(score)
-        if np.abs(step).max(initial=0.0) <= SETTLED:
+            score = score - weight * design.quadratic(inverse) * ahead
+        step = inverse @ (design.x.T @ score - share * surplus)
+        nu_step = surplus / of_ties - share @ step if has_nu else 0.0
+        if max(np.abs(step).max(initial=0.0), abs(nu_step)) <= SETTLED:
             strength, coefficient = np.split(parameters, [design.n_models])
             return Fit(
                 design=design,
@@ -202,48 +197,16 @@ def _half_wins(design: Design, *, is_penalised: bool) -> Fit | None:
                 coefficient=coefficient,
                 score=score,
                 inverse=inverse,
+                tie_score=tied - drawn,
+                tie_share=share,
+                log_nu=log_nu,
                 is_penalised=is_penalised,
             )
-        parameters = parameters + _bounded(step)
+        parameters, log_nu = (
+            parameters + _bounded(step),
+            log_nu + float(_bounded(np.array(nu_step))),
+        )
     return None
-
-
-def _davidson(design: Design) -> Fit:
-    """Return the fit of Davidson's model, with log nu as one more parameter."""
-    tied = design.outcome == 0.5
-    if not tied.any():
-        return fit(design, "half")
-    parameters, log_nu = np.zeros(design.n_parameters), 0.0
-    for _ in range(MOST_STEPS):
-        won, lost, drawn = _three_ways(design.predictor(parameters), log_nu)
-        score = (design.outcome - 0.5) - 0.5 * (won - lost)
-        weight = 0.25 * (won + lost - np.square(won - lost))
-        mixed = design.summed(-0.5 * (won - lost) * drawn)
-        of_ties = (drawn * (1.0 - drawn)).sum()
-        # Log nu is eliminated: what is left is the information about the other parameters.
-        information = design.crossed(weight) - np.outer(mixed, mixed) / of_ties
-        inverse = _pinned_inverse(information, design.n_models)
-        if inverse is None or max(np.abs(parameters).max(), abs(log_nu)) > LARGEST:
-            raise InputError(UNSETTLED)
-        surplus = (tied - drawn).sum()
-        step = inverse @ (design.summed(score) - mixed * surplus / of_ties)
-        nu_step = (surplus - mixed @ step) / of_ties
-        if max(np.abs(step).max(), abs(nu_step)) <= SETTLED:
-            break
-        parameters, log_nu = parameters + _bounded(step), log_nu + float(_bounded(nu_step))
-    else:
-        raise InputError(UNSETTLED)
-    strength, coefficient = np.split(parameters, [design.n_models])
-    return Fit(
-        design=design,
-        strength=strength - strength.mean(),
-        coefficient=coefficient,
-        score=score,
-        inverse=inverse,
-        tie_score=tied - drawn,
-        tie_share=mixed / of_ties,
-        log_nu=log_nu,
-    )
 
 
 def _three_ways(predictor: np.ndarray, log_nu: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -274,9 +237,9 @@ def is_identified(design: Design) -> bool:
     return bool(values[1] > 1e-9)  # the first belongs to a constant added to all strengths
 
 
-def _bounded(step: np.ndarray) -> np.ndarray:
+def _bounded(step: Any) -> Any:
     """Return a Newton step of which no part is longer than LARGEST_STEP."""
-    return np.asarray(step / max(1.0, float(np.abs(step).max(initial=0.0)) / LARGEST_STEP))
+    return step / max(1.0, float(np.max(np.abs(step), initial=0.0)) / LARGEST_STEP)
 
 
 def win_probability(difference: np.ndarray, log_nu: float = -np.inf) -> np.ndarray:
@@ -298,3 +261,34 @@ def win_rates(strength: np.ndarray, log_nu: float = -np.inf) -> np.ndarray:
     chances = win_probability(strength[:, None] - strength[None, :], log_nu)
     np.fill_diagonal(chances, 0.0)
     return np.asarray(chances.sum(axis=1) / (len(strength) - 1))
+
+
+def next_pairs(fit: Fit, undecided: np.ndarray, n: int) -> list[tuple[int, int]]:
+    """Return the pairs of models for the next `n` battles, one battle at a time.
+
+    A battle of a and b adds w x x' to the information, with x = e_a - e_b and w = p (1 - p). Each
+    step takes the pair that lowers the summed variance of the `undecided` differences [pair, 2]
+    most, and updates the inverse information (Sherman & Morrison). Each model of a pair comes first
+    in every second battle.
+    """
+    m = fit.design.n_models
+    inverse = fit.inverse[:m, :m].copy()
+    wanted = np.zeros((len(undecided), m))
+    rows = np.arange(len(undecided))
+    wanted[rows, undecided[:, 0]], wanted[rows, undecided[:, 1]] = 1.0, -1.0
+    a, b = np.triu_indices(m, 1)
+    p = win_probability(fit.strength[a] - fit.strength[b])
+    weight = p * (1.0 - p)
+    seen: dict[int, int] = {}
+    chosen = []
+    for _ in range(n):
+        effect = wanted @ inverse
+        gain = np.square(effect[:, a] - effect[:, b]).sum(axis=0)
+        spread = inverse[a, a] + inverse[b, b] - 2.0 * inverse[a, b]
+        best = int(np.argmax(weight * gain / (1.0 + weight * spread)))
+        column = inverse[:, a[best]] - inverse[:, b[best]]
+        inverse -= np.outer(column, column) * (weight[best] / (1.0 + weight[best] * spread[best]))
+        pair = (int(a[best]), int(b[best]))
+        chosen.append(pair if seen.get(best, 0) % 2 == 0 else pair[::-1])
+        seen[best] = seen.get(best, 0) + 1
+    return chosen

@@ -1,1 +1,1 @@
-"""Scores by judges and answers beside systems and topics: what varies, and what that leaves."""
+"""Scores by judge and answer: variance components, tests of systems, and figures of judges."""

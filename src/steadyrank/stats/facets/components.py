@@ -151,7 +151,9 @@ def graded_components(
     if min(present.any(axis=(1, 2, 3, 4)).sum(), present.any(axis=(0, 2, 3, 4)).sum()) < 2:
         raise InputError("variance components require at least 2 systems and 2 topics with scores")
     terms, confounded = terms_of(values.shape)
-    method = EXACT if present.all() else LIKELIHOOD if _is_small(values.shape) else MOMENTS
+    m, n, *places = values.shape
+    size = 24 * m * n * (math.prod(places) ** 2 + 2 * places[1] ** 2) + 24 * (m * places[1]) ** 2
+    method = EXACT if present.all() else LIKELIHOOD if size < MOST_BYTES else MOMENTS
     by = {EXACT: _by_mean_squares, LIKELIHOOD: _by_likelihood, MOMENTS: _by_moments}
     raw, draws = by[method](values, terms, rng)
     return GradedComponents(
@@ -223,12 +225,6 @@ def _by_likelihood(
     known = {names[place]: float(variances[place]) * spread**2 for place in free.tolist()}
     raw = {name: known[name] for name in terms if name in known}
     return raw, _as_if_complete(values, terms, raw, rng)
-
-
-def _is_small(shape: Sequence[int]) -> bool:
-    m, n, *places = shape
-    inner = math.prod(places) ** 2 + 2 * places[1] ** 2
-    return 24 * m * n * inner + 24 * (m * places[1]) ** 2 < MOST_BYTES
 
 
 def _by_moments(

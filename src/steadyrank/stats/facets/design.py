@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from steadyrank.errors import InputError, bad_value, check_number
 from steadyrank.stats.facets.components import GradedComponents, Sizes
 from steadyrank.stats.interval import Interval
-from steadyrank.stats.planning.sizes import whole_size
+from steadyrank.stats.planning.design import whole_size
 
 PARTS = {"system:topic": "topics", "answer": "answers", "system:judge": "judges"}
 """Component to the facet whose share it is; the others fall with every number."""

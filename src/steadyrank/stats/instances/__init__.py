@@ -1,1 +1,1 @@
-"""Systems that vary: tests over topics and instances."""
+"""Non-deterministic systems: tests over topics and instances."""

@@ -1,1 +1,1 @@
-"""Cheap scores and dear ones of the same runs: correcting the first by the second, agreement."""
+"""Scores by people and by a judge: agreement, and estimates that combine both."""

@@ -23,8 +23,7 @@ import scipy
 from steadyrank.errors import InputError, check_choice
 from steadyrank.stats.interval import Interval, t_half_width, t_intervals, t_limits, t_test
 from steadyrank.stats.pairs.result import CONSTANT, tiny_of
-from steadyrank.stats.planning.design import t_power
-from steadyrank.stats.planning.sizes import fewest
+from steadyrank.stats.planning.design import fewest, t_power
 
 Weights = Literal["none", "linear", "quadratic"]
 _POWER = {"none": 0, "linear": 1, "quadratic": 2}

@@ -1,1 +1,1 @@
-"""Do two runs differ? Tests, corrections, intervals and the decisions made of them."""
+"""Do two runs differ? Tests, corrections, intervals and decisions."""

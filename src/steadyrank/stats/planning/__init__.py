@@ -1,1 +1,1 @@
-"""How many topics it takes."""
+"""Numbers of topics: power, variance in a pilot, reversals on other topics."""

@@ -49,23 +49,13 @@ class Demands:
 
     def topics(self, variance: float) -> int:
         """Return the number of topics needed."""
+        size = _wanted(self.width if self.method == "interval" else self.minimum_difference)
+        if self.formula == "nagata":
+            return self._nagata().topics(size, variance)
         if self.method == "interval":
             level = self.comparison_alpha
-            if self.formula == "nagata":
-                return design.nagata_topics_for_width(_wanted(self.width), variance, alpha=level)
-            return design.topics_for_width(
-                _wanted(self.width), variance, paired=self.paired, alpha=level
-            )
-        difference, rates = _wanted(self.minimum_difference), self._rates()
-        if self.formula != "nagata":
-            return design.topics_for_range(difference, variance, **self._layout(), **rates)
-        if self.method == "anova":
-            return design.nagata_topics_for_range(
-                difference, variance, systems=self.systems, **rates
-            )
-        return design.nagata_topics_for_difference(
-            difference, variance, paired=self.paired, **rates
-        )
+            return design.topics_for_width(size, variance, paired=self.paired, alpha=level)
+        return design.topics_for_range(size, variance, **self._layout(), **self._rates())
 
     def power(self, variance: float, n_topics: float) -> float:
         """Return the exact power of n topics; NaN without a minimum difference."""
@@ -81,12 +71,9 @@ class Demands:
 
     def smallest_difference(self, variance: float, n_topics: float) -> float:
         """Return the difference that n topics detect with power 1 - beta."""
-        rates = self._rates()
-        if self.formula != "nagata" or self.method == "interval":
-            return design.smallest_range(variance, n_topics, **self._layout(), **rates)
-        if self.method == "anova":
-            return design.nagata_smallest_range(variance, n_topics, systems=self.systems, **rates)
-        return design.nagata_smallest_difference(variance, n_topics, paired=self.paired, **rates)
+        if self.formula == "nagata" and self.method != "interval":
+            return self._nagata().size(variance, n_topics)
+        return design.smallest_range(variance, n_topics, **self._layout(), **self._rates())
 
     def expected_width(self, variance: float, n_topics: float) -> float:
         """Return the expected width of the interval of a difference; NaN for ANOVA."""
@@ -95,6 +82,10 @@ class Demands:
         return design.expected_width(
             variance, n_topics, paired=self.paired, alpha=self.comparison_alpha
         )
+
+    def _nagata(self) -> design.NagataFormula:
+        rates = self._rates()
+        return design.nagata(self.method, systems=self.systems, paired=self.paired, **rates)
 
     def _layout(self) -> dict[str, Any]:
         is_corrected = self.formula == "corrected"
@@ -124,7 +115,6 @@ def check_demands(
     width: Any = None,
     topics: Any = None,
     comparisons: Any = 1,
-    level: float | None = None,
 ) -> Demands:
     """Return valid demands; with `topics`, a minimum difference or width is optional."""
     check_choice("method", method, get_args(Method))
@@ -151,7 +141,6 @@ def check_demands(
         minimum_difference=minimum_difference,
         width=width,
         comparisons=check_comparisons(comparisons),
-        level=level,
     )
 
 

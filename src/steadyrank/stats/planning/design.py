@@ -13,6 +13,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,7 +22,6 @@ from scipy import special
 from steadyrank.errors import InputError, arg, bad_value
 from steadyrank.stats.inputs import check_open_unit
 from steadyrank.stats.pairs.corrected_t import adverse, corrected_reach
-from steadyrank.stats.planning.sizes import fewest, whole_size
 
 MOST_TOPICS = 10**15
 """Largest number of topics: floating point does not represent all whole numbers beyond 2^53."""
@@ -45,6 +45,40 @@ NAGATA = {
     (0.05, 0.20): (4.860, 3.584),
 }
 """(alpha, beta) to the c0 and c1 of the noncentrality c0 + c1 sqrt(m - 1)."""
+
+
+def whole_size(size: ArrayLike, least: float = 1.0) -> np.ndarray:
+    """Return sizes rounded up, at least `least`, ignoring rounding errors above a whole number.
+
+    >>> whole_size([0.2, 4.0000000000000009, 4.1]).tolist()
+    [1.0, 4.0, 5.0]
+    """
+    return np.asarray(np.maximum(least, np.ceil(np.asarray(size) * (1.0 - 1e-12))))
+
+
+def fewest(is_enough: Callable[[int], bool], *, guess: float, least: int, most: int) -> int | None:
+    """Return the smallest number from `least` to `most` that is enough, if every larger one is.
+
+    By exponential search from a guess, then bisection; None if not even `most` is enough.
+
+    >>> fewest(lambda n: n * n > 50, guess=100, least=2, most=1000)
+    8
+    """
+    high = int(min(max(guess, least), most))
+    step = max(1, high // 64)
+    low = high
+    while not is_enough(high):
+        if high >= most:
+            return None
+        low, high, step = high, min(high + step, most), 2 * step
+    while low >= high:
+        low = max(high - step, least - 1)
+        if low >= least and is_enough(low):
+            low, high, step = low, low, 2 * step
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if is_enough(middle) else (middle, high)
+    return high
 
 
 def f_power(noncentrality: float, df1: float, df2: float, alpha: float = 0.05) -> float:
@@ -315,8 +349,8 @@ def topics_for_range(
     def enough(n: int) -> bool:
         return range_power(difference, variance, n, **asked) >= 1.0 - beta  # type: ignore[arg-type]
 
-    normal = (_upper(alpha / 2) + _upper(beta)) ** 2 + 3.6 * (math.sqrt(systems - 1) - 1.0)
-    return _smallest_size(enough, 2.0 * normal * (variance / difference / difference))
+    scale = nagata("ttest", alpha=alpha, beta=beta).scale + 7.2 * (math.sqrt(systems - 1) - 1.0)
+    return _smallest_size(enough, scale * (variance / difference / difference))
 
 
 def smallest_range(
@@ -384,7 +418,8 @@ def topics_for_width(
     def enough(n: int) -> bool:
         return expected_width(variance, n, paired=paired, alpha=alpha) <= width
 
-    return _smallest_size(enough, _nagata_width(width, variance, alpha))
+    guess = nagata("interval", alpha=alpha).scale * (variance / width / width)
+    return _smallest_size(enough, guess)
 
 
 def _smallest_size(enough: Callable[[int], bool], guess: float) -> int:
@@ -395,20 +430,59 @@ def _smallest_size(enough: Callable[[int], bool], guess: float) -> int:
     return found
 
 
-def nagata_noncentrality(systems: int, *, alpha: float = 0.05, beta: float = 0.2) -> float:
-    """Return Nagata's approximation c0 + c1 sqrt(m - 1) of the required noncentrality.
+class NagataFormula(NamedTuple):
+    """A published approximation: scale * variance / size² + surplus topics.
 
-    Published only for four pairs of alpha and beta. It approximates the limit of many topics, with
-    an error of 7.6 % at m = 2 (.05, .20) and within 1 % from m = 5 on.
+    The size is a difference or the width of an interval; `variance` as in `range_power`.
+    """
+
+    scale: float
+    surplus: float = 0.0
+
+    def topics(self, size: float, variance: float) -> int:
+        """Return the number of topics for a size, rounded up, at least 2."""
+        topics = self.scale * (variance / size / size) + self.surplus
+        if topics > MOST_TOPICS:
+            raise _too_many()
+        return int(whole_size(topics, 2.0))
+
+    def size(self, variance: float, n: float) -> float:
+        """Return the size for which the formula gives n topics; NaN if there is none."""
+        left = n - self.surplus
+        return math.sqrt(self.scale * variance / left) if left > 0.0 else math.nan
+
+
+def nagata(
+    method: str, *, alpha: float = 0.05, beta: float = 0.2, systems: int = 2, paired: bool = True
+) -> NagataFormula:
+    """Return the published approximation for "anova", "ttest" or "interval".
+
+    - anova: 2 lambda variance / difference², lambda = c0 + c1 sqrt(m - 1) by Nagata. Published only
+      for four pairs of alpha and beta; it approximates the limit of many topics, with an error of
+      7.6 % at m = 2 (.05, .20) and within 1 % from m = 5 on. The exact power of the result is
+      slightly below 1 - beta for many systems.
+    - ttest: (z sd / difference)² + z_alpha²/2 paired, sd that of differences, and
+      2 (z sd / difference)² + z_alpha²/4 for each system unpaired, with z the sum of the upper
+      alpha/2 and beta points of the normal law.
+    - interval: 8 z_alpha² variance / width², the start of the published search.
 
     Reference: Nagata 2003; the pair .05, .20 by Sakai and Shang 2016, Table 3.
 
-    >>> round(nagata_noncentrality(10), 3)
-    15.612
+    >>> nagata("anova", systems=10).topics(0.15, 0.114), nagata("ttest").topics(0.05, 0.02)
+    (159, 128)
+    >>> round(nagata("ttest").size(0.02, 128), 4), nagata("interval").topics(0.1, 0.029)
+    (0.0499, 90)
     """
+    upper = -float(special.ndtri(check_open_unit("alpha", alpha) / 2))
+    if method == "interval":
+        return NagataFormula(8.0 * upper**2)
+    if method == "ttest":
+        check_rates(alpha, beta)
+        z = upper - float(special.ndtri(beta))
+        return NagataFormula(2.0 * z * z, upper**2 / (2.0 if paired else 4.0))
     for (known_alpha, known_beta), (c0, c1) in NAGATA.items():
         if math.isclose(alpha, known_alpha) and math.isclose(beta, known_beta):
-            return c0 + c1 * math.sqrt(systems - 1)
+            return NagataFormula(2.0 * (c0 + c1 * math.sqrt(systems - 1)))
     pairs = ", ".join(f"{a:g}/{b:g}" for a, b in NAGATA)
     raise InputError(
         f"nagata has no published coefficients for alpha {alpha:g} and beta {beta:g} (only for "
@@ -416,101 +490,11 @@ def nagata_noncentrality(systems: int, *, alpha: float = 0.05, beta: float = 0.2
     )
 
 
-def nagata_topics_for_range(
-    difference: float, variance: float, *, systems: int, alpha: float = 0.05, beta: float = 0.2
-) -> int:
-    """Return the published topics of one-way ANOVA, ceil(2 lambda variance / difference²).
-
-    Its exact power is slightly below 1 - beta for many systems. At least 2.
-
-    >>> nagata_topics_for_range(0.15, 0.114, systems=10)
-    159
-    """
-    noncentrality = nagata_noncentrality(systems, alpha=alpha, beta=beta)
-    return _whole(2.0 * noncentrality * (variance / difference / difference))
-
-
-def nagata_smallest_range(
-    variance: float, n: float, *, systems: int, alpha: float = 0.05, beta: float = 0.2
-) -> float:
-    """Return the difference for which the published formula gives n topics."""
-    noncentrality = nagata_noncentrality(systems, alpha=alpha, beta=beta)
-    return math.sqrt(2.0 * noncentrality * variance / n)
-
-
-def nagata_topics_for_difference(
-    difference: float,
-    variance: float,
-    *,
-    paired: bool = True,
-    alpha: float = 0.05,
-    beta: float = 0.2,
-) -> int:
-    """Return the approximate number of topics of a t test (for each system if not `paired`).
-
-    With z the sum of the upper alpha/2 and beta points of the normal law: (z sd / difference)² +
-    z_alpha²/2 paired, sd that of differences; 2 (z sd / difference)² + z_alpha²/4 unpaired.
-    `variance` as in `range_power`: half the variance of differences if paired.
-
-    >>> nagata_topics_for_difference(0.05, 0.02)
-    128
-    """
-    check_rates(alpha, beta)
-    z = _upper(alpha / 2) + _upper(beta)
-    return _whole(2.0 * variance * (z / difference) * (z / difference) + _t_surplus(alpha, paired))
-
-
-def nagata_smallest_difference(
-    variance: float, n: float, *, paired: bool = True, alpha: float = 0.05, beta: float = 0.2
-) -> float:
-    """Return the difference for which `nagata_topics_for_difference` gives n topics, or NaN.
-
-    >>> round(nagata_smallest_difference(0.02, 128), 4)
-    0.0499
-    """
-    check_rates(alpha, beta)
-    left = n - _t_surplus(alpha, paired)
-    z = _upper(alpha / 2) + _upper(beta)
-    return z * math.sqrt(2.0 * variance / left) if left > 0.0 else float("nan")
-
-
-def _t_surplus(alpha: float, paired: bool) -> float:
-    """Return the approximate number of topics that a t test needs beyond a normal test."""
-    return _upper(alpha / 2) ** 2 / (2.0 if paired else 4.0)
-
-
-def nagata_topics_for_width(width: float, variance: float, *, alpha: float = 0.05) -> int:
-    """Return the large-sample number of topics for an interval, ceil(8 z² variance / width²).
-
-    It is the start of the published search. `variance` as in `expected_width`.
-
-    >>> nagata_topics_for_width(0.1, 0.029)
-    90
-    """
-    check_open_unit("alpha", alpha)
-    return _whole(_nagata_width(width, variance, alpha))
-
-
-def _nagata_width(width: float, variance: float, alpha: float) -> float:
-    return 8.0 * _upper(alpha / 2) ** 2 * (variance / width / width)
-
-
-def _whole(size: float) -> int:
-    """Return a size rounded up, at least 2."""
-    if size > MOST_TOPICS:
-        raise _too_many()
-    return int(whole_size(size, 2.0))
-
-
 def _too_many() -> InputError:
     return InputError(
         f"more than {MOST_TOPICS:.0e} topics would be required: plan for a larger difference or "
         "width, or check the variance"
     )
-
-
-def _upper(tail: float) -> float:
-    return -float(special.ndtri(tail))
 
 
 def check_rates(alpha: float, beta: float) -> None:

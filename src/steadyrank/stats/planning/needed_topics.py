@@ -121,30 +121,6 @@ def needed_topics(
     return NeededTopics(**dict(zip(("topics", "low", "high", "assured"), found, strict=True)))
 
 
-def topics_to_separate(
-    difference: ArrayLike,
-    variance: ArrayLike,
-    variance_df: ArrayLike,
-    *,
-    alpha: float = 0.05,
-    beta: float = 0.2,
-) -> np.ndarray:
-    """Return the topics for which `compare` finds runs significantly different (80 % assurance).
-
-    The observed `difference` counts as the true one; `variance` is that of the differences by topic
-    with its effective degrees of freedom (`pair_df`). `alpha` is the level of one comparison: the
-    family's over the number of comparisons, or 2 T(-c) for a critical value c of that family.
-    Infinite without a difference.
-
-    >>> topics_to_separate(0.05, 0.025, 40.0, alpha=0.05 / 15).tolist()
-    209.0
-    """
-    n = np.full(np.shape(difference), 2.0)
-    return needed_topics(
-        difference, variance, n, alpha=alpha, beta=beta, variance_df=variance_df, corrected=True
-    ).assured
-
-
 def _standardised_limits(
     standardised: np.ndarray, n: np.ndarray, tail: float
 ) -> tuple[np.ndarray, np.ndarray]:

@@ -23,7 +23,7 @@ from steadyrank.errors import InputError, arg
 from steadyrank.stats.inputs import checked
 from steadyrank.stats.pairs.result import CONSTANT, NO_DIFFERENCE, ZERO_VARIANCE, degenerate_flags
 from steadyrank.stats.pairs.tests import differences, row_moments
-from steadyrank.stats.planning.sizes import whole_size
+from steadyrank.stats.planning.design import whole_size
 from steadyrank.stats.planning.variance import pair_df
 
 

@@ -1,1 +1,1 @@
-"""How alike two rankings or two judges are."""
+"""Agreement of two rankings."""

@@ -14,11 +14,8 @@ from steadyrank.studies.battles.result import BattlesResult
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-TOP = 25
-"""Models that a figure shows; of more, the strongest."""
-
-WRITTEN = 12
-"""Models up to which the cells of the matrix hold their numbers."""
+TOP, WRITTEN = 25, 12
+"""Models that a figure shows, and up to which the cells of the matrix hold their numbers."""
 
 
 def draw_ranks(result: BattlesResult, ax: Axes, *, top: int = TOP) -> None:
@@ -26,36 +23,30 @@ def draw_ranks(result: BattlesResult, ax: Axes, *, top: int = TOP) -> None:
     if result.own is None:
         raise InputError("models compared with a baseline have no possible ranks")
     rows = result.order[:top]
-    low, high = result.rank_set[rows].T
-    what = "\n".join(
-        [
-            "rank by strength (dot),",
-            f"and possible ranks (line), of {len(result.runs):,} models,",
-            f"{1 - result.alpha:.0%} confidence for each{result.by_judges}",
-        ]
+    what = (
+        f"rank by strength (dot),\nand possible ranks (line), of {len(result.runs):,} models,\n"
+        f"{1 - result.alpha:.0%} confidence for each{result.by_judges}"
     )
     names = [result.runs[i] for i in rows]
-    style.draw_rank_rows(ax, names, result.rank[rows], low, high, what=what)
+    style.draw_rank_rows(ax, names, result.rank[rows], *result.rank_set[rows].T, what=what)
 
 
 def draw_matrix(result: BattlesResult, ax: Axes, *, top: int = TOP) -> None:
     """Expected share of wins of the row's model over the column's, with numbers of battles."""
-    rows = result.order[:top]
-    m = len(result.runs)
+    rows, m, (a, b) = result.order[:top], len(result.runs), result.pairs.T
     shares, n = np.full((m, m), np.nan), np.zeros((m, m), int)
-    a, b = result.pairs.T
     shares[a, b], shares[b, a] = result.win_probability, 1.0 - result.win_probability
     n[a, b] = n[b, a] = result.n
     shown, counts = shares[np.ix_(rows, rows)], n[np.ix_(rows, rows)]
-    names = [result.runs[i] for i in rows]
+    names, cells = [result.runs[i] for i in rows], list(np.ndenumerate(shown))
     texts = [
         f"{names[i]} beats {names[j]} in {share:.0%}, {counts[i, j]:,} battles"
-        for (i, j), share in np.ndenumerate(shown)
+        for (i, j), share in cells
     ]
     style.heat(ax, shown, low=0.0, high=1.0, bar="share of wins", texts=texts)
     if len(rows) <= WRITTEN:
-        cells = [f"{share:.0%}\n{counts[i, j]:,}" for (i, j), share in np.ndenumerate(shown)]
-        style.write_in_cells(ax, shown, cells)
+        written = [f"{share:.0%}\n{counts[place]:,}" for place, share in cells]
+        style.write_in_cells(ax, shown, written)
     style.name_columns(ax, names)
     ax.set_yticks(np.arange(len(names)), [style.shortened(name) for name in names])
     style.label(ax, x="opponent; below each share the number of battles", y="model")
@@ -66,28 +57,26 @@ def draw_judges(result: BattlesResult, ax: Axes, *, top: int = TOP) -> None:
     if len(result.by_judge) < 2:
         raise InputError("strengths by judge require battles of at least two named judges")
     rows = result.order[:top]
-    names = [result.runs[i] for i in rows]
-    for k, one in enumerate(result.by_judge[: len(style.COLOURS) - 1]):
-        texts = [
-            f"{run} by {one.judge}: {one.strength[i]:+.3f}"
-            for i, run in zip(rows, names, strict=True)
-        ]
-        looks = {**style.look(k), "label": style.shortened(one.judge)}
-        style.dots(ax, one.strength[rows], np.arange(len(rows)), texts, **looks)
-    texts = [f"{run}: {result.strength[i]:+.3f}" for i, run in zip(rows, names, strict=True)]
-    looks = {"marker": "|", "markersize": 14, "markeredgewidth": 2.0, "color": style.QUIET}
-    style.dots(ax, result.strength[rows], np.arange(len(rows)), texts, label="all", **looks)
-    style.name_rows(ax, names)
+    bar = {"marker": "|", "markersize": 14, "markeredgewidth": 2.0, "color": style.QUIET}
+    drawn = [
+        (one.judge, one.strength, style.look(k))
+        for k, one in enumerate(result.by_judge[: len(style.COLOURS) - 1])
+    ]
+    for judge, strength, looks in (*drawn, ("all", result.strength, bar)):
+        texts = [f"{result.runs[i]} by {judge}: {strength[i]:+.3f}" for i in rows]
+        looks = {**looks, "label": style.shortened(judge)}
+        style.dots(ax, strength[rows], np.arange(len(rows)), texts, **looks)
+    style.name_rows(ax, [result.runs[i] for i in rows])
     style.label(ax, x="strength (log odds) by judge")
     style.legend_above(ax)
 
 
-def _n_shown(result: BattlesResult) -> int:
-    return min(len(result.runs), TOP)
+def _rows_size(result: BattlesResult) -> tuple[float, float]:
+    return 6.4, style.rows_height(min(len(result.runs), TOP), least=1.8, each=0.25)
 
 
 def _square(result: BattlesResult) -> tuple[float, float]:
-    side = 2.4 + 0.5 * min(_n_shown(result), WRITTEN) + 0.2 * max(0, _n_shown(result) - WRITTEN)
+    side = 2.4 + 0.5 * min(len(result.runs), WRITTEN)
     return max(5.0, side + 1.4), max(3.6, side)
 
 
@@ -98,19 +87,9 @@ def _words(result: BattlesResult) -> str:
 
 PLOTS = {
     "BattlesResult": {
-        "ranks": Plot(
-            draw_ranks,
-            lambda result: (6.4, style.rows_height(_n_shown(result), least=1.8)),
-            lambda result: f"Possible ranks of {_words(result)}",
-        ),
-        "matrix": Plot(
-            draw_matrix, _square, lambda result: f"Shares of wins of pairs of {_words(result)}"
-        ),
-        "judges": Plot(
-            draw_judges,
-            lambda result: (6.4, style.rows_height(_n_shown(result), least=1.8, each=0.3)),
-            lambda result: f"Strengths by judge of {_words(result)}",
-        ),
+        "ranks": Plot(draw_ranks, _rows_size, lambda r: f"Possible ranks of {_words(r)}"),
+        "matrix": Plot(draw_matrix, _square, lambda r: f"Shares of wins of pairs of {_words(r)}"),
+        "judges": Plot(draw_judges, _rows_size, lambda r: f"Strengths by judge of {_words(r)}"),
     }
 }
 """Class of a result to its kinds of plot, the default first."""

@@ -17,27 +17,17 @@ from scipy.special import stdtr
 from steadyrank.compute.executors import Progress
 from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.read.battles import read_battles
-from steadyrank.data.scores import position as place_of
-from steadyrank.errors import InputError, check_choice, check_count
+from steadyrank.errors import check_choice, check_count
 from steadyrank.stats.battles.estimate import POSITION, Cluster, Estimate, estimated, other_fits
 from steadyrank.stats.battles.judges import fits_by_judge, is_panel, other_judges
-from steadyrank.stats.battles.model import Ties, win_probability, win_rates
-from steadyrank.stats.battles.planning import next_pairs, prompts_for, transitivity
+from steadyrank.stats.battles.model import Ties, next_pairs, win_probability, win_rates
 from steadyrank.stats.inputs import check_open_unit, check_samples
-from steadyrank.stats.pairs import decisions
-from steadyrank.stats.pairs.max_t import MaxT, max_t, max_t_level
-from steadyrank.stats.pairs.result import all_pairs, pairs_with
+from steadyrank.stats.pairs.family import Family, family_of
 from steadyrank.stats.pairs.sign_flips import Flips
-from steadyrank.stats.pairs.tests import paired_t
 from steadyrank.stats.planning.needed_topics import needed_topics
-from steadyrank.stats.run_means import in_order, ranks_of, share_turned
-from steadyrank.studies.battles.result import BattleLead, BattlesResult, Effect, Judging
-
-N_SIMULATED = 999
-"""Simulations behind the p-value of intransitive triples."""
-
-MOST_SIMULATED = 200
-"""Largest number of models for which these are simulated."""
+from steadyrank.stats.ranks.circles import circles
+from steadyrank.stats.run_means import share_turned
+from steadyrank.studies.battles.result import BattlesResult, Effect, Judging
 
 
 def battles(
@@ -116,7 +106,6 @@ def battles(
     Firth's penalty. Models that no battle connects with the largest group are left out.
 
     Do not read strengths as probabilities for one prompt: they describe the average over prompts.
-    With fewer than 40 prompts, claims are slightly more frequent than alpha where few pairs fought.
 
     References
     ----------
@@ -124,10 +113,6 @@ def battles(
       doi:10.1093/biomet/39.3-4.324
     - Davidson (1970). On extending the Bradley–Terry model to accommodate ties in paired comparison
       experiments. JASA. doi:10.1080/01621459.1970.10481082
-    - Cameron, Gelbach & Miller (2011). Robust inference with multiway clustering. JBES.
-      doi:10.1198/jbes.2010.07136
-    - Firth (1993). Bias reduction of maximum likelihood estimates. Biometrika.
-      doi:10.1093/biomet/80.1.27
 
     Examples
     --------
@@ -136,107 +121,67 @@ def battles(
     >>> result.runs[result.order[0]], result.tier.tolist()
     ('m1', [1, 2, 2, 3])
     """
-    seed = seed_from(rng)
     check_open_unit("alpha", alpha)
     check_samples(n_samples)
     check_count("next_battles", next_battles, 0)
     for name in _names(fixed):
         check_choice("facet that can be fixed", name, ("judge",))
-    given = read_battles(source, columns=columns, form=form)
     found = estimated(
-        given, ties=ties, position=position, control=_names(control), cluster=_names(cluster)
+        read_battles(source, columns=columns, form=form),
+        ties=ties,
+        position=position,
+        control=_names(control),
+        cluster=_names(cluster),
     )
-    m, names, strength = len(found.names), found.names, found.fit.strength
-    if m < 2:
-        raise InputError(f"battles compare models: at least two are required, got {m}")
-    pairs = all_pairs(m) if baseline is None else pairs_with(m, place_of(baseline, names, "model"))
-    order = in_order(strength, names)
-    leads = [] if baseline is not None else [(order[0], order[1])]
+    names, design, covariance = found.names, found.fit.design, found.pseudo.covariance
     flips: Flips = {
         "alpha": alpha,
         "n_samples": n_samples,
-        "seed": seed,
+        "seed": seed_from(rng),
         "jobs": jobs,
         "progress": progress,
     }
-    values = found.pseudo.values
-    together = max_t(values, pairs, leads=leads, **flips)
-    tests = paired_t(values, pairs)
-    level = max_t_level(tests.n, together.critical, alpha)
-    direction = np.sign(tests.difference)
-    claimed = decisions.claims_of(direction, pairs, together.pvalue, strength, alpha)
-    by_run = decisions.own_claims(direction, pairs, together.own, strength, alpha)
-    own = decisions.own_decisions(pairs, by_run, strength, order)
-    wins = decisions.beaten(m, pairs, claimed)
-    limits = tests.difference[:, None] + together.width * [-1.0, 1.0]
-    lead = _lead(found, leads, together, own) if leads else None
-    needed = _needed(found, lead, level, alpha)
-    codes, judges = found.battles.codes("judge")
-    prompts, prompt_names = found.battles.codes("prompt")
-    judging = _judging(found, prompts, codes, len(judges))
-    is_random = judging == "panel" and "judge" not in _names(fixed) and baseline is None
-    n, win_share, residual = _observed(found, pairs)
-    undecided = pairs[claimed == 0] if (claimed == 0).any() else pairs
-    chosen = next_pairs(found.fit, undecided, next_battles) if next_battles else []
+    family = family_of(found.pseudo.values, names, baseline, **flips)
+    pairs, log_nu = family.pairs, found.fit.log_nu
+    judges = found.judges[1]
+    judging = _judging(found, len(judges))
+    is_sample = judging == "panel" and "judge" not in _names(fixed) and baseline is None
+    undecided = pairs[~family.significant] if not family.significant.all() else pairs
+    chosen = next_pairs(found.fit, undecided, next_battles)
+    fights = _fights(found)
     effects = _effects(found)
+    needed = _needed(found, family)
     return BattlesResult(
-        runs=names,
+        **family.parts(),
         ties=ties,
-        alpha=alpha,
-        baseline=baseline,
         n_battles=len(found.battles),
-        n_ties=int((found.battles.outcome == 0.5).sum()),
-        n_prompts=len(prompt_names),
+        n_ties=int((design.outcome == 0.5).sum()),
+        n_prompts=len(found.prompts[1]),
         judges=judges,
         judging=judging,
         drawn=found.drawn,
-        strength=strength,
-        standard_error=np.sqrt(np.diag(found.pseudo.covariance)[:m]),
-        win_rate=win_rates(strength, found.fit.log_nu),
-        n_fought=np.bincount(np.concatenate([found.battles.a, found.battles.b]), minlength=m),
-        rank=ranks_of(strength),
-        order=order,
-        own=own if baseline is None else None,
-        rank_set_simultaneous=decisions.rank_sets(wins),
-        letters=_letters(wins, order) if baseline is None else (),
-        lead=lead,
-        pairs=pairs,
-        n=n,
-        win_share=win_share,
-        residual=residual,
-        difference=tests.difference,
-        difference_error=_errors(found.pseudo.covariance, pairs),
+        strength=found.fit.strength,
+        standard_error=np.sqrt(np.diag(covariance)[: len(names)]),
+        win_rate=win_rates(found.fit.strength, log_nu),
+        n_fought=np.bincount(np.concatenate([design.a, design.b]), minlength=len(names)),
+        **_observed(*fights, pairs),
+        difference_error=_errors(covariance, pairs),
         difference_error_independent=_errors(found.fit.inverse, pairs),
-        interval=decisions.agreeing_intervals(limits, claimed, math.inf),
-        pvalue=tests.pvalue,
-        pvalue_adjusted=together.pvalue,
-        significant=claimed != 0,
-        win_probability=win_probability(tests.difference, found.fit.log_nu),
-        comparison_alpha=level,
-        n_patterns=together.n_patterns,
-        exact=together.exact,
-        seed=seed,
+        win_probability=win_probability(family.difference, log_nu),
         position=next((own for own in effects if own.name == POSITION), None),
         controls=tuple(own for own in effects if own.name != POSITION),
-        other_judges=other_judges(found, prompts, codes, alpha) if is_random else None,
-        by_judge=tuple(fits_by_judge(found, codes, judges)) if judging != "voters" else (),
-        fit=transitivity(
-            found.fit,
-            n_samples=N_SIMULATED if m <= MOST_SIMULATED else 0,
-            rng=np.random.default_rng(seed),
-        ),
+        other_judges=other_judges(found, alpha) if is_sample else None,
+        by_judge=() if judging == "voters" else tuple(fits_by_judge(found)),
+        fit=circles(*fights, rng=np.random.default_rng(family.seed)),
         is_penalised=found.fit.is_penalised,
         others=found.others,
         topics_needed=needed[0],
         topics_assured=needed[1],
-        next_battles=tuple(
-            (names[a], names[b], prompt)
-            for (a, b), prompt in zip(
-                chosen, prompts_for(chosen, found.battles, prompts, prompt_names), strict=True
-            )
-        ),
-        turned=_turned(found, pairs) if baseline is None else {},
-        values=values,
+        next_battles=found.battles.on_new_prompts(chosen),
+        turned={
+            name: share_turned(*(own[pairs[:, 0]] - own[pairs[:, 1]] for own in both))
+            for name, both in other_fits(found).items()
+        },
     )
 
 
@@ -244,52 +189,30 @@ def _names(given: str | Sequence[str]) -> tuple[Any, ...]:
     return (given,) if isinstance(given, str) else tuple(given)
 
 
-def _judging(found: Estimate, prompts: np.ndarray, codes: np.ndarray, n_judges: int) -> Judging:
+def _judging(found: Estimate, n_judges: int) -> Judging:
     """Return what judges are for these battles."""
     if not n_judges:
         return "unknown"
-    if len(prompts) and is_panel(prompts, codes, n_judges):
+    if is_panel(found):
         return "panel"
-    return "voters" if "voter" in found.drawn or n_judges == len(codes) else "fixed"
+    return "voters" if "voter" in found.drawn or n_judges == len(found.battles) else "fixed"
 
 
-def _lead(
-    found: Estimate, leads: list[tuple[int, int]], together: MaxT, own: decisions.OwnDecisions
-) -> BattleLead:
-    """Return the best model and the next, by the next model's own comparisons."""
-    first, second = leads[0]
-    difference = float(found.fit.strength[first] - found.fit.strength[second])
-    limits = difference + together.lead_width[0] * [-1.0, 1.0]
-    significant = not own.could_be_first[second]
-    agreed = decisions.agreeing_intervals(limits[None], np.array([int(significant)]), math.inf)[0]
-    chance = float(win_probability(np.array(difference), found.fit.log_nu))
-    return BattleLead(first, second, difference, agreed, significant, chance)
-
-
-def _needed(
-    found: Estimate, lead: BattleLead | None, level: float, alpha: float
-) -> tuple[float, float]:
+def _needed(found: Estimate, family: Family) -> tuple[float, float]:
     """Return the prompts that separate the first two, and those with 80% assurance."""
-    if lead is None:
-        return math.nan, math.nan
-    n = found.pseudo.n_clusters
-    if n < 2:
+    n, lead = found.pseudo.n_clusters, family.lead
+    if lead is None or n < 2:
         return math.inf, math.inf
     error = _errors(found.pseudo.covariance, np.array([[lead.first, lead.second]]))[0]
     needed = needed_topics(
         lead.difference,
         n * error**2,
         n,
-        alpha=level or alpha,
-        confidence=1.0 - alpha,
+        alpha=family.comparison_alpha or family.alpha,
         variance_df=n - 1,
         corrected=True,
     )
     return float(needed.topics), float(needed.assured)
-
-
-def _letters(wins: np.ndarray, order: list[int]) -> tuple[str, ...]:
-    return tuple(decisions.compact_letters(wins | wins.T, np.array(order)) or ())
 
 
 def _errors(covariance: np.ndarray, pairs: np.ndarray) -> np.ndarray:
@@ -299,29 +222,35 @@ def _errors(covariance: np.ndarray, pairs: np.ndarray) -> np.ndarray:
     return np.asarray(np.sqrt(np.maximum(0.0, squares[a] + squares[b] - 2.0 * covariance[a, b])))
 
 
-def _observed(found: Estimate, pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the battles of each pair, the share that its first model won, and the residual."""
+def _fights(found: Estimate) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return wins of the first model, battles and mean expected share, each [first, second]."""
     design, m = found.fit.design, len(found.names)
-    predictor = design.predictor(np.concatenate([found.fit.strength, found.fit.coefficient]))
-    p = win_probability(predictor, found.fit.log_nu)
-    cell = design.a * m + design.b
-    fought, won, expected, spread = (
-        np.bincount(cell, weights, m * m).reshape(m, m)
-        for weights in (None, design.outcome, p, p * (1.0 - p))
+    p = win_probability(found.fit.predictor, found.fit.log_nu)
+    fought, won, expected = (
+        np.bincount(design.a * m + design.b, weights, m * m).reshape(m, m)
+        for weights in (None, design.outcome, p)
     )
+    return won, fought, expected / np.maximum(fought, 1)
+
+
+def _observed(
+    won: np.ndarray, fought: np.ndarray, p: np.ndarray, pairs: np.ndarray
+) -> dict[str, Any]:
+    """Return the battles of each pair, the share that its first model won, and the residual."""
     a, b = pairs.T
     n = fought[a, b] + fought[b, a]
-    wins = won[a, b] + fought[b, a] - won[b, a]
-    off = wins - (expected[a, b] + fought[b, a] - expected[b, a])
+    wins, usual = (own[a, b] + fought[b, a] - own[b, a] for own in (won, p * fought))
+    spread = fought * p * (1.0 - p)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return n.astype(int), wins / n, off / np.sqrt(spread[a, b] + spread[b, a])
+        residual = (wins - usual) / np.sqrt(spread[a, b] + spread[b, a])
+        return {"n": n.astype(int), "win_share": wins / n, "residual": residual}
 
 
 def _effects(found: Estimate) -> list[Effect]:
     """Return the position and the controls, and which model each of them moves most."""
-    made = []
+    made, errors = [], np.sqrt(np.diag(found.pseudo.covariance)[len(found.names) :])
     for k, name in enumerate(found.covariates):
-        estimate, error = float(found.fit.coefficient[k]), float(found.coefficient_error[k])
+        estimate, error = float(found.fit.coefficient[k]), float(errors[k])
         moved = found.fit.strength - found.without(name).strength
         most = int(np.argmax(np.abs(moved)))
         t = abs(estimate) / error if error > 0.0 else math.inf
@@ -336,12 +265,3 @@ def _effects(found: Estimate) -> list[Effect]:
             )
         )
     return made
-
-
-def _turned(found: Estimate, pairs: np.ndarray) -> dict[str, float]:
-    """Return the share of pairs that another way of fitting turns, by what it changes."""
-    a, b = pairs.T
-    return {
-        name: share_turned(here[a] - here[b], there[a] - there[b])
-        for name, (here, there) in other_fits(found).items()
-    }

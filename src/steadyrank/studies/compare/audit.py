@@ -94,7 +94,7 @@ class AuditResult(Exhibit):
         )
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per test: its rates, and the Monte Carlo error of each."""
+        """Return one row per test: its rates, and the Monte Carlo error of each."""
         import pandas as pd
 
         rows = []

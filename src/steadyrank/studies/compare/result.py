@@ -321,11 +321,11 @@ class CompareResult(Framed):
         return wording.caption(self)
 
     def to_frame(self) -> pd.DataFrame:
-        """The pairs as a frame, followed by those of segments."""
+        """Return the pairs as a frame, followed by those of segments."""
         return frame_of(self.frame_rows())
 
     def frame_rows(self) -> Iterator[dict[str, Any]]:
-        """One dictionary per pair and, where there are segments, per pair in each of them."""
+        """Yield one dictionary per pair, and per pair in each segment."""
         if self.segments is None:
             return self.each_row()
         parts = [("", self), *((own.segment, own) for own in self.segments.results)]
@@ -347,7 +347,7 @@ class CompareResult(Framed):
         return [str(topic) for unit in units for topic in topics[design.clusters == unit]]
 
     def leader_fragility(self) -> LeaderFragility | None:
-        """The fewest topics without which another run is above the leader; None without a lead."""
+        """Return the fewest topics without which another run leads; None without a lead."""
         leader = self.order[0]
         with_leader = (self.pairs == leader).any(axis=1) & (self.fragility > 0)
         if self.baseline is not None or not with_leader.any():
@@ -358,7 +358,7 @@ class CompareResult(Framed):
         return LeaderFragility(int(self.fragility[pair]), rival, self.carrying_topics(pair))
 
     def rows(self) -> list[dict[str, Any]]:
-        """One dictionary per pair, with the keys of the JSON output."""
+        """Return one dictionary per pair, with the keys of the JSON output."""
         return list(self.each_row())
 
     def each_row(
@@ -411,7 +411,7 @@ class CompareResult(Framed):
         return columns if self.binary is None else columns | self.binary.pair_columns()
 
     def run_rows(self) -> list[dict[str, Any]]:
-        """One dictionary per run, with the keys of the JSON output."""
+        """Return one dictionary per run, with the keys of the JSON output."""
         found, is_ranked = self.leader_fragility(), self.own is not None
         fragile = None if found is None else found._asdict()
         rows = []
@@ -476,7 +476,7 @@ class CompareTable(Framed):
         return wording.table_caption(self.results)
 
     def rows(self) -> list[dict[str, Any]]:
-        """One dictionary per measure and pair."""
+        """Return one dictionary per measure and pair."""
         return list(self.frame_rows())
 
     def frame_rows(self) -> Iterator[dict[str, Any]]:

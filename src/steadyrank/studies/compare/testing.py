@@ -512,7 +512,7 @@ class Segments:
         return tuple(self.names[place] for place in self.interaction.tested)
 
     def interaction_rows(self) -> list[dict[str, Any]]:
-        """One dictionary per run and tested segment, as in JSON."""
+        """Return one dictionary per run and tested segment, as in JSON."""
         test = self.interaction
         return [
             {

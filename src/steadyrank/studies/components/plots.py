@@ -1,4 +1,4 @@
-"""What `components` found, drawn: the levels of a factor, and what each component explains."""
+"""Figures of `components`: the levels of a factor, and what each component explains."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 def draw_levels(result: ComponentsResult, ax: Axes, *, factor: str | None = None) -> None:
-    """Means of the levels with Tukey's intervals, which do not overlap where two levels differ.
+    """Draw the means of the levels with Tukey's intervals, a panel per factor or of `factor` alone.
 
-    A panel a factor; `factor` draws one only.
+    Intervals do not overlap where two levels differ significantly.
     """
     if factor is not None and factor not in result.factors:
         raise unknown_name("factor", factor, result.factors)
@@ -34,7 +34,7 @@ def draw_levels(result: ComponentsResult, ax: Axes, *, factor: str | None = None
         texts = [f"{name} {level}: {mean:.4f} ± {half:.4f}" for level, mean in rows]
         looks = {"linestyle": "none", "capsize": 2, "elinewidth": 1.2, **style.look(0)}
         style.error_bars(panel, means, np.arange(len(rows)), texts, xerr=half, **looks)
-        # What does not reach this band differs from the best.
+        # Levels whose intervals do not reach this band differ from the best.
         panel.axvspan(
             means[0] - half, means[0] + half, color=style.COLOURS[0], alpha=0.12, linewidth=0
         )
@@ -44,7 +44,7 @@ def draw_levels(result: ComponentsResult, ax: Axes, *, factor: str | None = None
 
 
 def draw_effects(result: ComponentsResult, ax: Axes) -> None:
-    """How much of the scores' variance each component and interplay explains."""
+    """Draw how much of the scores' variance each component and interaction explains."""
     lines = [line for line in result.anova.sources if not math.isnan(line.omega_squared)]
     names = [source_words(line.source) for line in lines]
     sizes = [line.omega_squared for line in lines]
@@ -70,7 +70,7 @@ def _levels_size(result: ComponentsResult) -> tuple[float, float]:
 def _effects_words(result: ComponentsResult) -> str:
     strongest = max(result.factors, key=lambda name: result.anova.source(name).omega_squared)
     return (
-        f"Bars of the share of variance in {result.measure} that each component and interplay "
+        f"Bars of the share of variance in {result.measure} that each component and interaction "
         f"explains; the component that explains most is {strongest}."
     )
 

@@ -1,9 +1,9 @@
 """`components`: which component of a grid of systems matters, by how much?
 
 For anyone who has runs of every combination of components (stop list, stemmer, model, …): an
-analysis of variance with topics as blocks splits the scores into what each component and their
-interplay contribute, and Tukey's test says which of a component's choices differ (Ferro and
-Silvello, SIGIR 2016 and JASIST 69(2), 2018).
+analysis of variance with topics as blocks says how much each component and their interactions
+contribute, and Tukey's test which of a component's levels differ (Ferro and Silvello, SIGIR 2016
+and JASIST 69(2), 2018).
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ BLOCK = "topic"
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 @shown_by("studies.components.view:VIEW.text", listed=True)
 class ComponentsResult(Framed):
-    """What `components` found on one measure: the ANOVA table, and the means of all levels.
+    """The analysis of one measure: the ANOVA table, and the means of all levels.
 
     Examples
     --------
@@ -69,10 +69,10 @@ class ComponentsResult(Framed):
     """Factor to its levels."""
     n_runs: int
     n_replicates: int
-    """Runs of each combination of levels; 0 where they differ in it."""
+    """Number of runs per combination of levels; 0 where it varies."""
     n_topics: int
     n_dropped: int
-    """Topics left out because some run has no score there."""
+    """Number of topics left out because some run has no score there."""
     mode: Mode
     strata: Strata
     confidence: float
@@ -84,18 +84,18 @@ class ComponentsResult(Framed):
     lower_is_better: bool = False
 
     def ordered_levels(self, factor: str) -> list[tuple[str, float]]:
-        """Levels of a factor and their means, the best first."""
+        """Return the levels of a factor and their means, the best first."""
         check_choice("factor", factor, self.factors)
         means = self.main_effects[factor].means
         order = np.argsort(means if self.lower_is_better else -means, kind="stable")
         return [(self.levels[factor][i], float(means[i])) for i in order]
 
     def rows(self) -> list[dict[str, Any]]:
-        """One dictionary a source of variation."""
+        """Return one dictionary per source of variation."""
         return self.anova.rows()
 
     def caption(self) -> str:
-        """What a table of this result must say."""
+        """Return the caption of a table: measure, runs, factors, topics, version."""
         sizes = " × ".join(
             f"{name} ({counted(len(self.levels[name]), 'level')})" for name in self.factors
         )
@@ -132,27 +132,27 @@ def components(
     scores, qrels : Scores, or runs and judgments
         Runs and judgments as `evaluate` takes them.
     measure : str, optional
-        Needed where the scores have several; of runs AP, or nDCG@10 if graded.
+        Required where the scores have several; for runs AP by default, or nDCG@10 if graded.
     factors : str or sequence of str
         Columns that name the components; runs that agree in all of them are replicates.
     factors_from : str, optional
-        Where the components are in the runs' names: a pattern such as "stop_stemmer_model_…".
+        Pattern of the components in the runs' names, such as "stop_stemmer_model_…".
     interactions : int, optional
-        Factors in the largest interaction; all unless given.
+        Number of factors in the largest interaction; by default all.
     mode : str
         "paper" tests effects as published, against one residual.
     strata : str, optional
         Test each effect against its interaction with topics ("topic"), which is about other
-        topics, or against one residual ("none"), as if there were no topics but these. By mode
-        unless given.
+        topics, or against one residual ("none"), which is about these topics alone. The default
+        depends on the mode.
     unbalanced : str
-        "refuse" grids in which some combination of levels occurs more often than another, or take
-        them with type III sums of squares ("type3"; needs statsmodels), tested against one
-        residual.
+        "refuse" grids in which some combination of levels occurs more often than another, or
+        analyse them with type III sums of squares ("type3"; requires statsmodels), tested against
+        one residual.
     power : str, optional
         Adds observed power, "observed" or "omega".
     confidence : float
-        Of Tukey's tests and intervals.
+        Level of Tukey's tests and intervals.
 
     Returns
     -------
@@ -245,7 +245,7 @@ def _tell_dropped(left: int, dropped: int) -> None:
 
 
 def n_replicates_of(columns: Sequence[Sequence[str]]) -> int:
-    """Runs of each combination of levels; 0 where some combination occurs more often than another.
+    """Return the number of runs per combination of levels; 0 where it varies.
 
     >>> n_replicates_of([["a", "a", "b", "b"], ["x", "y", "x", "y"]])
     1
@@ -268,7 +268,7 @@ def _analysed(
     *,
     is_unbalanced: bool,
 ) -> tuple[Anova, dict[str, MainEffect]]:
-    """The table of scores [run, topic] by the runs' columns, and Tukey's tests of their levels."""
+    """Return the ANOVA of scores [run, topic] by the runs' columns, and Tukey's tests of levels."""
     if not is_unbalanced:
         table = anova(
             matrix[balanced_layout(columns).index],

@@ -1,4 +1,4 @@
-"""How `components` is shown: what it says, its tables and figures, for every output."""
+"""The sentences, tables and figures of `components`, and its part of a report."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ Results = Sequence[ComponentsResult]
 """One per measure."""
 
 INTERACTS = 0.01
-"""Omega squared from which on components are said to interact: a small effect."""
+"""Smallest omega squared, a small effect, at which components are said to interact."""
 
 
 def findings(results: Results) -> list[Finding]:
-    """What the first measure says: the largest effect, interactions, the best of each component."""
+    """Return the largest effect, interactions and the best levels by the first measure."""
     result = results[0]
     by_size = sorted(result.factors, key=lambda name: -result.anova.source(name).omega_squared)
     first, *others = [_best(result, name) for name in by_size]
@@ -96,7 +96,7 @@ def _anova_caption(results: Results) -> str:
 
 
 def _notes(result: ComponentsResult) -> list[str]:
-    """What effects are tested against, and what observed power is."""
+    """Say what effects are tested against, and what observed power is."""
     against = {
         "topic": "Tests: against interactions with topics, for other topics (docs/components.md).",
         "none": "Tests: against one residual, for these topics only (docs/components.md).",
@@ -137,7 +137,7 @@ LEVELS = TableSpec(
 
 
 def fields(results: Results) -> dict[str, Any]:
-    """The promised keys of one measure; of several, a list of such objects."""
+    """Return the JSON fields of one measure; for several measures a list of such objects."""
     if len(results) > 1:
         return {"studies": [VIEW.json([result]) for result in results]}
     result = results[0]
@@ -197,7 +197,7 @@ VIEW = View(
 
 
 MOST_FACTORS = 4
-"""Columns that can be the components of one grid."""
+"""Largest number of components of one grid."""
 
 NOT_COMPONENTS = ("team", "system", "topic")
 
@@ -219,7 +219,7 @@ def _why_not(material: Material) -> str:
 
 
 def _grid(material: Material) -> tuple[Scores, tuple[str, ...]]:
-    """The runs that make a full grid, and the columns: all runs, or those that one column is of."""
+    """Return the runs that make a full grid, and its columns: all runs, or those of one column."""
     scores = material.scores
     factors = material.settings.factors or grid_factors(scores)
     if factors:
@@ -235,15 +235,14 @@ def _grid(material: Material) -> tuple[Scores, tuple[str, ...]]:
 
 
 def grid_factors(scores: Scores) -> tuple[str, ...]:
-    """The columns about runs that make the largest full grid of components; none if there is none.
+    """Return the columns that make the largest full grid of components; empty without a grid.
 
-    Columns that vary among the instances of a system say how instances came about, not of what
-    systems are made.
+    Columns that vary among the instances of a system describe instances, not components.
     """
     columns = [name for name in scores.run_info if _is_component(scores, name)]
     if not columns:
         return ()
-    # A single column out of several would be mixed up with those that are left out.
+    # A single column out of several would be confounded with those left out.
     for size in range(min(len(columns), MOST_FACTORS), min(len(columns), 2) - 1, -1):
         for chosen in combinations(columns, size):
             if n_replicates_of([scores.run_info[name] for name in chosen]):

@@ -10,8 +10,7 @@ import numpy as np
 from steadyrank._version import __version__
 from steadyrank.notebook import Framed, shown_by
 from steadyrank.present.json import picked
-from steadyrank.stats.datasets.aggregates import Aggregate, Friedman, NextRanks
-from steadyrank.stats.datasets.random_effects import RandomEffects
+from steadyrank.stats.datasets import Aggregate, Friedman, NextRanks, RandomEffects
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.pairs.decisions import OwnDecisions, Placed
 from steadyrank.stats.run_means import in_order
@@ -337,7 +336,7 @@ class DatasetsResult(Placed, Framed):
         return AGGREGATES[self.aggregate] + " (lower is better)" * self.lowest_leads
 
     def first_names(self) -> list[str]:
-        """The runs that could be first, best value first."""
+        """Return the runs that could be first, best value first."""
         return [self.runs[i] for i in self.order if self.could_be_first[i]]
 
     def caption(self) -> str:
@@ -356,7 +355,7 @@ class DatasetsResult(Placed, Framed):
         )
 
     def rows(self) -> list[dict[str, Any]]:
-        """One dictionary per run, best first, with the keys of the JSON output."""
+        """Return one dictionary per run, best first, with the keys of the JSON output."""
         rows, different = [], self.n_different.tolist()
         fragile = None if self.fragility is None else self.fragility._asdict()
         for i in self.order:

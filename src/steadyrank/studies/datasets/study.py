@@ -22,19 +22,21 @@ from steadyrank.data.read.sources import PathLike
 from steadyrank.data.scores import position
 from steadyrank.errors import InputError, arg, check_choice, warn
 from steadyrank.measures.arguments import data_first
-from steadyrank.stats.datasets.aggregates import (
+from steadyrank.stats.datasets import (
     Aggregate,
     AggregateColumns,
+    RandomEffects,
     columns_of,
     completion_ranks,
     dataset_units,
     friedman,
+    next_dataset,
     next_ranks,
+    random_effects,
     topic_units,
     type_correlation,
     type_weights,
 )
-from steadyrank.stats.datasets.random_effects import RandomEffects, next_dataset, random_effects
 from steadyrank.stats.inputs import check_open_unit, check_samples
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.pairs import decisions

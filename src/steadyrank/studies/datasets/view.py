@@ -11,7 +11,7 @@ import numpy as np
 from steadyrank.errors import InputError
 from steadyrank.present.cells import signed_interval
 from steadyrank.present.json import picked
-from steadyrank.present.page import Board, BoardRow, Tile
+from steadyrank.present.page import Tile
 from steadyrank.present.view import (
     Assumption,
     Col,
@@ -23,17 +23,17 @@ from steadyrank.present.view import (
     literal,
     weakest,
 )
-from steadyrank.stats.datasets.aggregates import Aggregate, columns_of, dataset_units
+from steadyrank.stats.datasets import Aggregate, columns_of, dataset_units
 from steadyrank.stats.planning.needed_topics import MOST_SHOWN
 from steadyrank.stats.planning.swaps import unit_swap_share
 from steadyrank.stats.run_means import share_turned
 from steadyrank.studies.datasets.result import AGGREGATES, DatasetPair, DatasetsResult, Drawn
 from steadyrank.studies.datasets.study import datasets, lacking_words
 from steadyrank.studies.material import Material
-from steadyrank.studies.part import Findings, Front, Job, fragility_tile, part_of
+from steadyrank.studies.part import Findings, Front, Job, fragility_tile, part_of, significance_tile
+from steadyrank.studies.ranked import ROWS, board_of
 from steadyrank.words import (
     best_words,
-    count_or_share,
     counted,
     enough_digits,
     interval,
@@ -226,9 +226,8 @@ def _types(result: DatasetsResult) -> Assumption | None:
     n, total = result.first_by_types, len(result.runs)
     if n is None or n == len(result.first_names()):
         return None
-    kinds = counted(len(set(result.types)), "type")
     which = f"any of the {total:,} runs" if n == total else f"{counted(n, 'run', form=',')}"
-    text = f"If the {kinds} of datasets were resampled as a whole, {which} could be first."
+    text = f"If whole types of datasets were resampled, {which} could be first."
     finding = Finding("datasets.by_types", text, {"could_be_first": n, "n_rows": total})
     return Assumption(finding, abs(n - len(result.first_names())) / total)
 
@@ -417,16 +416,15 @@ VIEW = View(
         title="Other datasets",
         question="Would other datasets change it?",
         means=(
-            "Every two runs are compared over the datasets, corrected for all pairs together: "
-            "significant differences are these decisions. The ranks of a run, its tier and whether "
-            "it could be first express its own comparisons with all others, corrected for these. "
-            "Both are about other datasets of this kind."
+            "All pairs of runs are compared over the datasets, and corrected together. The ranks "
+            "of a run, its tier and whether it could be first follow from its comparisons with all "
+            "others, corrected for these alone. Both are about other datasets of this kind."
         ),
         means_not=(
-            "Datasets that were chosen are not a random sample, and datasets of the same type "
-            "resemble each other: resampling whole types is the more conservative reading. The "
-            "section says nothing about other measures or training data, and a run that could be "
-            "first need not be as good as the first."
+            "Selected datasets are not a random sample, and datasets of the same type resemble "
+            "each other: resampling whole types is more conservative. The section does not apply "
+            "to other measures or training data. A run that could be first is not necessarily as "
+            "good as the first."
         ),
     ),
     findings=findings,
@@ -459,45 +457,23 @@ def _why_not(material: Material) -> str:
     return ""
 
 
-ROWS = 10
-"""Rows of the board."""
-
-
 def _front(result: DatasetsResult, others: Findings) -> Front:
     said = [f for f in findings(result) if f.id in ("datasets.gaps", "datasets.too_few")]
+    digits = enough_digits(result.value[result.order[:ROWS]], 3)
     return Front(
         verdict=verdict(result),
         line=lead(result),
         assumption=assumption(result),
-        board=_board(result),
+        board=board_of(
+            result,
+            lambda run: f"{result.value[run]:.{digits}f}",
+            measure=result.aggregate_words,
+            link="datasets",
+        ),
         cautions=tuple(said),
         swap=_swap(result),
         more_swaps=tuple(_more_swaps(result)),
         tiles=tuple(_tiles(result)),
-    )
-
-
-def _board(result: DatasetsResult) -> Board:
-    digits = enough_digits(result.value[result.order[:ROWS]], 3)
-    return Board(
-        title="Leaderboard",
-        note=f"dot: rank; bar: possible ranks, {1 - result.alpha:.0%} confidence for each run",
-        measure=result.aggregate_words,
-        rows=tuple(
-            BoardRow(
-                rank=int(result.rank[run]),
-                name=result.runs[run],
-                score=f"{result.value[run]:.{digits}f}",
-                low=int(result.rank_set[run, 0]),
-                high=int(result.rank_set[run, 1]),
-                group=str(result.tier[run]),
-            )
-            for run in result.order[:ROWS]
-        ),
-        n_ranks=len(result.runs),
-        group="tier",
-        link="datasets",
-        more=f"All {len(result.runs):,} runs",
     )
 
 
@@ -546,14 +522,8 @@ def _turned(pairs: np.ndarray, here: np.ndarray, there: np.ndarray) -> float:
 def _tiles(result: DatasetsResult) -> list[Tile]:
     made = []
     if len(result.runs) > 2:
-        made.append(
-            Tile(
-                id="datasets.pairs",
-                figure=count_or_share(int(result.significant.sum()), len(result.pairs)),
-                text=f"of {len(result.pairs):,} pairs differ significantly",
-                values={"told_apart_share": result.told_apart_share, "n_pairs": len(result.pairs)},
-            )
-        )
+        values = {"told_apart_share": result.told_apart_share, "n_pairs": len(result.pairs)}
+        made.append(significance_tile("datasets.pairs", result.significant, **values))
     if result.fragility is not None:
         made.append(fragility_tile("datasets", result.fragility, "dataset"))
     pair = result.pair

@@ -31,7 +31,7 @@ from steadyrank.errors import InputError, arg
 from steadyrank.measures.evaluate import Missing, evaluate, with_missing
 from steadyrank.measures.names import parse_measures
 from steadyrank.measures.scoring import find_judged_documents
-from steadyrank.stats.battles.gating import win_scores
+from steadyrank.studies.gate.battles import win_scores
 from steadyrank.studies.gate.result import ROLES
 from steadyrank.studies.gate.unjudged import MeasureHoles, find_holes
 from steadyrank.words import counted, some

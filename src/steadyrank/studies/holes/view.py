@@ -15,7 +15,7 @@ from steadyrank.measures.check import DEPTHS
 from steadyrank.measures.holes.measures import parse_holed
 from steadyrank.present.cells import whole
 from steadyrank.present.json import picked
-from steadyrank.present.pair_panel import PairPanel
+from steadyrank.present.pair_panel import PairPanel, signed_texts
 from steadyrank.present.table import Cell
 from steadyrank.present.view import Col, FigureSpec, Finding, TableSpec, View, Words
 from steadyrank.stats.run_means import SAME_MEAN, other_first
@@ -24,7 +24,6 @@ from steadyrank.studies.holes.result import DECIDED, HolesPair, HolesResult
 from steadyrank.studies.holes.study import holes
 from steadyrank.studies.material import NO_RUNS, Material
 from steadyrank.studies.part import Findings, Front, Job, Samples, part_of
-from steadyrank.studies.two_runs import signed_texts
 from steadyrank.words import MISSING, by_number, counted, percent, swap_words
 
 

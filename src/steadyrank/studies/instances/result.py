@@ -223,7 +223,7 @@ class InstancesResult(Framed):
         }
 
     def rows(self) -> list[dict[str, Any]]:
-        """The one row."""
+        """Return the row as a list."""
         return [self.row()]
 
     def __repr__(self) -> str:
@@ -311,7 +311,7 @@ class InstancesTable(Framed):
         )
 
     def rows(self) -> list[dict[str, Any]]:
-        """One dictionary per comparison, with the keys of the JSON output."""
+        """Return one dictionary per comparison, with the keys of the JSON output."""
         settings = self.settings or (None,) * len(self.comparisons)
         return [
             comparison.row() | {"setting": setting, "pvalue_adjusted": comparison.pvalue_adjusted}

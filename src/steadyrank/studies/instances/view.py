@@ -77,11 +77,13 @@ def describe(subject: Subject) -> str:
 
 
 def _described(result: InstancesResult | InstancesTable) -> str:
-    several = [result] if isinstance(result, InstancesResult) else list(result.comparisons)
+    several = [result] if isinstance(result, InstancesResult) else _clearest(result)
     one = several[0]
     n, k = one.n_topics, sorted({*one.n_instances.values()})
     runs = f"{k[0]} to {k[-1]} instances" if k[0] < k[-1] else counted(k[0], "instance")
     said = " ".join(difference_words(each) for each in several[:MOST_DESCRIBED])
+    if isinstance(result, InstancesTable) and len(several) > MOST_DESCRIBED:
+        said = f"{_decided(result).text} {said}"
     margins = f" {margin_words(one)}" if len(several) == 1 else ""
     return (
         f"Systems with {runs} were compared by mean {one.measure} on "
@@ -216,21 +218,18 @@ def _of_table(table: InstancesTable) -> list[Finding]:
         best = max(means, key=lambda name: means[name])
         values = {"best": best, "means": means}
         said.append(Finding("instances.systems", systems_words(table, best), values))
-    equal = np.array([one.equivalence.equivalent for one in table.comparisons])
-    counts = {
-        "n_comparisons": len(equal),
-        "n_different": int(table.significant.sum()),
-        "n_within": int(equal.sum()),
-        "n_inconclusive": int((~table.significant & ~equal).sum()),
-    }
-    text = _decided_words(counts, table.delta)
-    said.append(Finding("instances.decided", text, counts | picked(table, "delta alpha")))
-    known = ~np.isnan(table.pvalue_adjusted)
-    if len(equal) > 1 and known.any():
-        first = table.comparisons[int(np.nanargmin(table.pvalue_adjusted))]
+    said.append(_decided(table))
+    first = _clearest(table)[0]
+    if len(table.comparisons) > 1 and not math.isnan(first.pvalue_adjusted):
         values = picked(first, "a b difference interval pvalue_adjusted significant")
         said.append(Finding("instances.clearest", difference_words(first), values))
     return said
+
+
+def _clearest(table: InstancesTable) -> list[InstancesResult]:
+    """Return the comparisons, the most significant first."""
+    order = np.argsort(table.pvalue_adjusted, kind="stable")  # NaN comes last
+    return [table.comparisons[place] for place in order]
 
 
 def _means(table: InstancesTable) -> dict[str, float]:
@@ -258,22 +257,26 @@ def systems_words(table: InstancesTable, best: str) -> str:
     return f"{lead}; it is significantly better than {among}."
 
 
-def _decided_words(counts: dict[str, int], delta: float) -> str:
+def _decided(table: InstancesTable) -> Finding:
     """Say how many pairs differ, how many are within the margin, and how many are inconclusive."""
-    different, within = counts["n_different"], counts["n_within"]
-    if counts["n_comparisons"] == 1:
-        differ, negated = "differ" if different else "do not differ", "" if within else "not "
-        return (
-            f"The two systems {differ} significantly; they are {negated}shown to be within "
-            f"{delta:g}."
-        )
-    unsure = counts["n_inconclusive"]
-    inconclusive = f"; {unsure} {'is' if unsure == 1 else 'are'} inconclusive" if unsure else ""
-    return (
-        f"{different or 'None'} of {counted(counts['n_comparisons'], 'pair')} "
-        f"{'differs' if different < 2 else 'differ'} significantly; {within or 'none'} "
-        f"{'is' if within < 2 else 'are'} shown to be within {delta:g}{inconclusive}."
+    equal = np.array([one.equivalence.equivalent for one in table.comparisons])
+    n, different, within = len(equal), int(table.significant.sum()), int(equal.sum())
+    unsure = int((~table.significant & ~equal).sum())
+    values = {"n_comparisons": n, "n_different": different, "n_within": within}
+    values |= {"n_inconclusive": unsure} | picked(table, "delta alpha")
+    differ, negated = "differ" if different else "do not differ", "" if within else "not "
+    text = (
+        f"The two systems {differ} significantly; they are {negated}shown to be within "
+        f"{table.delta:g}."
     )
+    if n > 1:
+        open_ones = f"; {unsure} {'is' if unsure == 1 else 'are'} inconclusive" if unsure else ""
+        text = (
+            f"{different or 'None'} of {n} pairs {'differs' if different < 2 else 'differ'} "
+            f"significantly; {within or 'none'} {'is' if within < 2 else 'are'} shown to be within "
+            f"{table.delta:g}{open_ones}."
+        )
+    return Finding("instances.decided", text, values)
 
 
 def _sweep_findings(table: InstancesTable) -> list[Finding]:

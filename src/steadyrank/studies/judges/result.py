@@ -21,8 +21,7 @@ from steadyrank.stats.judges.agreement import (
     Worth,
     topics_like,
 )
-from steadyrank.stats.judges.corrected import About, Weight
-from steadyrank.stats.judges.ranking import RunRanking
+from steadyrank.stats.judges.corrected import About, RunRanking, Weight
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.ranks.correlation import TauInterval
 from steadyrank.words import counted
@@ -201,11 +200,11 @@ class JudgesResult(Framed):
         )
 
     def rows(self) -> list[dict[str, Any]]:
-        """One dictionary per judge and run."""
+        """Return one dictionary per judge and run."""
         return [{"judge": one.judge, **row} for one in self.judges for row in self.run_rows(one)]
 
     def run_rows(self, judge: JudgeResult) -> list[dict[str, Any]]:
-        """One dictionary per run, with the keys that the JSON output has."""
+        """Return one dictionary per run, with the keys of the JSON output."""
         return [
             {
                 "run": run,
@@ -224,7 +223,7 @@ class JudgesResult(Framed):
         ]
 
     def pair_rows(self, judge: JudgeResult) -> list[dict[str, Any]]:
-        """One dictionary per pair, with the keys that the JSON output has."""
+        """Return one dictionary per pair, with the keys of the JSON output."""
         return [
             {
                 "a": self.runs[a],

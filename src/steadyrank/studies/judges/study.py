@@ -41,12 +41,13 @@ from steadyrank.stats.judges.corrected import (
     About,
     CorrectedParts,
     JudgedScores,
+    RunRanking,
     Weight,
     corrected_parts,
     parts_of_these,
+    rank_runs,
     shared_weight,
 )
-from steadyrank.stats.judges.ranking import RunRanking, rank_runs
 from steadyrank.stats.ranks.correlation import bootstrap_tau_interval
 from steadyrank.stats.run_means import best_first
 from steadyrank.studies.judge_scores import (

@@ -12,11 +12,11 @@ import numpy as np
 from steadyrank.data.scores import mean_of_present
 from steadyrank.present.cells import number, percent, whole
 from steadyrank.present.json import picked
-from steadyrank.present.pair_panel import PairPanel
+from steadyrank.present.pair_panel import PairPanel, decided, signed_texts, values_at
 from steadyrank.present.table import Cell
 from steadyrank.present.view import Col, FigureSpec, Finding, TableSpec, View, Words, literal
 from steadyrank.stats.judges.agreement import AgreementInterval
-from steadyrank.stats.judges.ranking import RunRanking
+from steadyrank.stats.judges.corrected import RunRanking
 from steadyrank.stats.ranks.correlation import TauInterval
 from steadyrank.stats.run_means import share_turned
 from steadyrank.studies.judge_scores import AuditSettings, JudgeInput
@@ -24,7 +24,6 @@ from steadyrank.studies.judges.result import JudgeResult, JudgesResult, PlanRow,
 from steadyrank.studies.judges.study import judge_scores
 from steadyrank.studies.material import Material
 from steadyrank.studies.part import Findings, Front, Job, part_of
-from steadyrank.studies.two_runs import decided, signed_texts, values_at
 from steadyrank.words import MISSING, by_number, counted, interval, pvalue_words, some, swap_words
 
 MOST_PAIRS = 45
@@ -240,36 +239,30 @@ MAKERS = (
 
 
 def paper_sentence(result: JudgesResult, judge: JudgeResult) -> str:
-    """Return the sentence about judgments and decisions for a paper."""
+    """Return the sentences about judgments and decisions for a paper."""
     kappa = judge.confusion.coefficients["kappa_relevant"] if judge.confusion else None
     agreed = f" (Cohen's kappa with people {kappa.value:.2f}, relevant or not)" if kappa else ""
-    n, more = len(result.topics), judge.n_judge_topics
+    n, more = counted(len(result.topics), "topic"), judge.n_judge_topics
     judged = f"these and {counted(more, 'further topic')}" if more else "the same topics"
-    method = f"means of {result.measure} are by people's judgments alone"
+    method = f"Means of {result.measure} are by people's judgments alone"
     if judge.weight.value > 0.0:
         method = (
-            f"mean {result.measure} by {judge.judge} is corrected by people's judgments "
+            f"Mean {result.measure} by {judge.judge} is corrected by people's judgments "
             f"(prediction-powered inference, lambda = {judge.weight.value:.2f})"
         )
-    return (
-        f"People judged {counted(n, 'topic')}, assumed to be a random sample, "
-        f"{judge.judge}{agreed} {judged}; {method}, and {_tested(result, judge.corrected)}, about "
-        f"{result.about_words()}."
-    )
-
-
-def _tested(result: JudgesResult, ranking: RunRanking) -> str:
-    significant, total = int(ranking.significant.sum()), len(result.pairs)
-    if total == 1:
-        return (
-            f"the two runs {'differ' if significant else 'do not differ'} significantly "
-            f"(studentized sign flips, alpha {result.alpha:g})"
+    significant, total = int(judge.corrected.significant.sum()), len(result.pairs)
+    tests = f"studentized sign flips, alpha {result.alpha:g}"
+    found = f"the two runs {'differ' if significant else 'do not differ'} significantly ({tests})"
+    if total > 1:
+        firsts = counted(int(judge.corrected.could_be_first.sum()), "run")
+        found = (
+            f"{_none(significant)} of all {total:,} pairs of runs "
+            f"{by_number(significant, 'differs', 'differ')} significantly ({tests} for the family)"
+            f", and {firsts} could be first"
         )
     return (
-        f"all {total:,} pairs of runs are tested (studentized sign flips, family-wise alpha "
-        f"{result.alpha:g}): {_none(significant)} of {total:,} pairs "
-        f"{by_number(significant, 'differs', 'differ')} significantly, and "
-        f"{counted(int(ranking.could_be_first.sum()), 'run')} could be first"
+        f"People judged {n}, assumed to be a random sample; {judge.judge} judged {judged}{agreed}. "
+        f"{method}. On {result.about_words()}, {found}."
     )
 
 

@@ -178,8 +178,9 @@ def plan(
         width=width,
         topics=2 if by_pilot else n_topics,
         comparisons=comparisons,
-        level=None if decided is None else decided.comparison_alpha,
     )
+    if decided is not None:
+        demands = replace(demands, level=decided.comparison_alpha)
     check_open_unit("confidence", confidence)
     _check_sources(scores, variance, difference_variance, demands)
     differences: list[Difference] = []

@@ -12,7 +12,7 @@ import numpy as np
 from steadyrank.present import cells
 from steadyrank.present.json import picked
 from steadyrank.present.page import Tile
-from steadyrank.present.pair_panel import PairPanel
+from steadyrank.present.pair_panel import PairPanel, forecast_texts, values_at
 from steadyrank.present.table import Cell
 from steadyrank.present.view import Col, FigureSpec, Finding, Row, TableSpec, View, Words
 from steadyrank.stats.instances.mixed_tests import has_instances
@@ -23,7 +23,6 @@ from steadyrank.studies.part import Findings, Front, Job, Samples, part_of
 from steadyrank.studies.topics.levels import TopicLevel
 from steadyrank.studies.topics.result import ASSURED, TopicsResult, needed_figure
 from steadyrank.studies.topics.study import topics
-from steadyrank.studies.two_runs import forecast_texts, values_at
 from steadyrank.words import MISSING, counted, percent, roughly, swap_words
 
 MOST_PAIRS = 45

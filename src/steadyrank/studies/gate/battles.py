@@ -40,10 +40,11 @@ def win_scores(battles: Battles, baseline: str, candidate: str) -> Scores:
     difference = found.fit.strength[new] - found.fit.strength[old]
     share, above = win_probability(np.array([difference, difference + STEP]), found.fit.log_nu)
     values = share + (above - share) / STEP * (by_unit - difference)
-    names = found.unit_names
+    numbers = tuple(str(k + 1) for k in range(len(by_unit)))
+    drawn = (own for codes, own in (found.prompts, found.judges) if codes is found.first)
     return Scores(
         measures=(MEASURE,),
         runs=(baseline, candidate),
-        topics=names,
+        topics=next((own for own in drawn if len(own) == len(by_unit)), numbers),
         values=np.stack([1.0 - values, values])[None],
     )

@@ -1,1 +1,0 @@
-"""Scores of runs on many datasets: aggregates, flips, meta-analysis, ranks."""
