@@ -55,7 +55,7 @@ class MixedModel:
         if np.isinf(response).any():
             raise InputError("response holds an infinite value: mark missing ones as NaN")
         if RESIDUAL in self.random:
-            raise InputError(f"{RESIDUAL!r} is the name of the error term: name the term otherwise")
+            raise InputError(f"{RESIDUAL!r} is the name of the error term: rename the random term")
         object.__setattr__(self, "response", response)
         if self.axes is not None:
             object.__setattr__(self, "axes", tuple(self.axes))

@@ -97,10 +97,7 @@ def topics_for_error_rate(
     106.0
     """
     if not 0.0 < rate < 0.5:
-        raise InputError(
-            "an error rate to reach must lie strictly between 0 and 0.5 (the rate of a coin), "
-            f"got {rate}"
-        )
+        raise InputError(f"a target error rate must lie strictly between 0 and 0.5, got {rate}")
     quantile = float(ndtri(rate / (1.0 + np.sqrt(1.0 - 2.0 * rate))))
     with np.errstate(divide="ignore"):
         size = (quantile / _standardised(difference, variance, 1.0)) ** 2
