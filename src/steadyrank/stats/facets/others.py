@@ -11,7 +11,7 @@ from steadyrank.data.levels import levels_of
 from steadyrank.stats.facets.pairs import judge_tests
 from steadyrank.stats.pairs import decisions
 from steadyrank.stats.pairs.result import all_pairs
-from steadyrank.stats.planning.swaps import swap_share
+from steadyrank.stats.planning.reversal import swap_share
 from steadyrank.stats.run_means import in_order
 
 

@@ -22,7 +22,7 @@ import numpy as np
 from steadyrank.errors import InputError, check_choice
 from steadyrank.stats.interval import Interval, t_half_width, t_intervals, t_limits, t_test
 from steadyrank.stats.pairs.result import CONSTANT, tiny_of
-from steadyrank.stats.pairs.two_sample import welch
+from steadyrank.stats.pairs.tests import welch
 from steadyrank.stats.planning.design import fewest, t_power
 
 Weights = Literal["none", "linear", "quadratic"]
