@@ -208,7 +208,7 @@ def test_systems_are_spoken_of_by_all_their_instances():
     assert said.values["best"] == "a"
     assert said.values["means"] == pytest.approx({"a": 0.795, "b": 0.305})
     assert said.text == (
-        "a has the best mean AP over its instances; it is shown to be better than b."
+        "a has the best mean AP over its instances; it is significantly better than b."
     )
 
 

@@ -236,7 +236,8 @@ def assert_tiles_are_those_of_the_tables(made: Made, board: Rows) -> None:
     n_pairs = len(board) * (len(board) - 1) // 2
     if n_pairs > 1:
         found = made.finding("compare.significant").values["n_significant"]
-        figure = tiles.pop(f"of {n_pairs:,} pairs differ significantly")
+        differ = "differs" if found == 1 and count_or_share(1, n_pairs) == "1" else "differ"
+        figure = tiles.pop(f"of {n_pairs:,} pairs {differ} significantly")
         assert figure == count_or_share(found, n_pairs)
     result = made.result.results["compare"][0]
     smallest = made.finding("compare.detectable").values["difference"]

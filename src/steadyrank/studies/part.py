@@ -13,9 +13,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from steadyrank.present.view import Assumption, Finding, View, resolved
-from steadyrank.words import counted
+from steadyrank.words import count_or_share, counted
 
 if TYPE_CHECKING:  # a command that shows one study waits for none of these
+    import numpy as np
+
     from steadyrank.present.page import Board, Tile
     from steadyrank.present.pair_panel import PairPanel
     from steadyrank.present.table import Table
@@ -125,6 +127,16 @@ class Front:
         """Return the ids of all findings and tiles."""
         said = (self.verdict, self.line, *self.swaps, *self.cautions, *self.tiles)
         return {one.id for one in said if one is not None}
+
+
+def significance_tile(id: str, significant: np.ndarray, **values: Any) -> Tile:
+    """Return the tile that says how many of all pairs differ significantly."""
+    from steadyrank.present.page import Tile
+
+    n, total = int(significant.sum()), len(significant)
+    figure = count_or_share(n, total)
+    text = f"of {total:,} pairs {'differs' if figure == '1' else 'differ'} significantly"
+    return Tile(id=id, figure=figure, text=text, values=values)
 
 
 def fragility_tile(study: str, found: Any, noun: str) -> Tile:

@@ -25,7 +25,7 @@ from steadyrank.errors import InputError
 
 Ties = Literal["half", "davidson"]
 
-MOST_STEPS, SETTLED = 100, 1e-10
+MOST_STEPS, SETTLED = 200, 1e-10
 """Newton steps, and the largest change of a parameter at which they end."""
 
 LARGEST_STEP, LARGEST = 4.0, 30.0

@@ -19,7 +19,6 @@ from steadyrank.stats.planning.needed_topics import MOST_SHOWN
 from steadyrank.stats.planning.reversal import swap_share
 from steadyrank.studies.battles.result import TIES, BattlesResult
 from steadyrank.studies.battles.study import battles
-from steadyrank.studies.material import Material
 from steadyrank.studies.part import Findings, Front, Job, part_of
 from steadyrank.studies.ranked import better_first, board_of
 from steadyrank.words import (
@@ -59,12 +58,13 @@ def verdict(result: BattlesResult) -> Finding:
     leader, n = result.runs[result.order[0]], int(result.could_be_first.sum())
     first = f"leads, but {n:,} of {total:,} models could be first"
     if n == 1:
-        first = f"leads; no other of {total:,} models could be first"
+        other = f"no other of {total:,} models" if total > 2 else result.runs[result.order[1]]
+        first = f"leads; {other} could {'' if total > 2 else 'not '}be first"
     elif n == total:
-        first = f"leads, but any of the {total:,} models could be first"
+        first = f"leads, but {'any' if n > 2 else 'either'} of the {n:,} models could be first"
     values = {"leaders": [leader], "could_be_first": n, "n_rows": total}
     if result.other_judges is not None:
-        also = int(result.other_judges.own.could_be_first.sum())
+        also = int(result.other_judges.could_be_first.sum())
         by = f"{by} or by others" if also == n else f"{by}; by other judges: {also:,}"
         values["could_be_first_other_judges"] = also
     return Finding("battles.verdict", f"{leader} {first}{by}.", values)
@@ -296,9 +296,8 @@ VIEW = View(
             "come from one family of all pairs, and the ranks of a model from its own comparisons."
         ),
         means_not=(
-            "The section is about the judges of these battles unless it says otherwise, and about "
-            "prompts like these. Control for length removes what length explains, whether judges "
-            "were right to prefer it or not."
+            "The section is about the judges of these battles unless it says otherwise. Control "
+            "for length removes what length explains, whether judges were right or not."
         ),
     ),
     findings=findings,
@@ -322,10 +321,6 @@ def _run(job: Job) -> BattlesResult:
         progress=job.machine.progress("blocks of sign patterns"),
         **job.common,
     )
-
-
-def _why_not(material: Material) -> str:
-    return "requires battles: rows of two models and the winner" if material.battles is None else ""
 
 
 def _front(result: BattlesResult, others: Findings) -> Front:
@@ -391,7 +386,7 @@ def _tiles(result: BattlesResult, said: Mapping[str, Finding]) -> Iterator[Tile]
 PART = part_of(
     VIEW,
     run=_run,
-    why_not=_why_not,
+    why_not=lambda material: "" if material.battles else "requires battles, such as battles.csv",
     works_on="prompts",
     is_required=True,
     is_open=True,

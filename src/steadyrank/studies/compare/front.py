@@ -36,8 +36,8 @@ from steadyrank.studies.compare.findings import (
 )
 from steadyrank.studies.compare.result import CompareResult
 from steadyrank.studies.compare.wording import rank_words, tested_words
-from steadyrank.studies.part import Findings, Front, fragility_tile
-from steadyrank.words import count_or_share, enough_digits
+from steadyrank.studies.part import Findings, Front, fragility_tile, significance_tile
+from steadyrank.words import enough_digits
 
 ROWS = 10
 """Rows of the board."""
@@ -113,14 +113,7 @@ def against_baseline(result: CompareResult) -> dict[int, str]:
 def _tiles(result: CompareResult, study: str) -> list[Tile]:
     found, made = significant(result), []
     if result.baseline is None and len(result.pairs) > 1:
-        made.append(
-            Tile(
-                id=f"{study}.significant",
-                figure=count_or_share(found.values["n_significant"], len(result.pairs)),
-                text=f"of {len(result.pairs):,} pairs differ significantly",
-                values=found.values,
-            )
-        )
+        made.append(significance_tile(f"{study}.significant", result.significant, **found.values))
     carried = result.leader_fragility()
     if carried is not None:
         made.append(fragility_tile(study, carried, result.units[:-1]))

@@ -128,18 +128,16 @@ PART = Part(
     title="Leaderboard",
     question="Who leads, and who might?",
     means=(
-        "Runs are ordered by their mean over topics. Every two runs, or every run and the "
-        "baseline, are compared by a paired test, corrected for all comparisons together: "
-        "letters, marks and intervals of differences express these decisions. The ranks of a run, "
-        "its tier and whether it could be first express its own comparisons with all others, "
-        "corrected for these; they contain every decision about all pairs."
+        "Runs are ordered by their mean over topics. All pairs of runs, or all runs and the "
+        "baseline, are compared by paired tests that are corrected together; letters, marks and "
+        "intervals of differences follow from these. The ranks of a run, its tier and whether it "
+        "could be first follow from its comparisons with all others, corrected for these alone."
     ),
     means_not=(
-        "Intervals of two means that overlap do not make two runs equal: topics are hard or "
-        "easy for all runs together, which the paired tests take into account and the "
-        "intervals do not. Sharing a letter does not prove equality. The leader was selected "
-        "by the very scores from which its mean is computed, so less is expected of it "
-        "on new topics."
+        "Runs whose intervals overlap may differ significantly: topics are hard or easy for all "
+        "runs, which the paired tests take into account and the intervals of means do not. Runs "
+        "that share a letter are not necessarily equal. The same scores selected the leader and "
+        "gave its mean, so that its mean on new topics is expected to be lower."
     ),
     body=_body,
     run=lambda job: job.material.scores,

@@ -370,7 +370,7 @@ MEASURES = TableSpec(
         Col("measure", form="name"),
         Col("share", "significant pairs", "percent", about="one family per measure"),
         Col("uncorrected", form="percent"),
-        Col("missed", "largest difference missed", about="not significant"),
+        Col("missed", "largest difference not significant"),
         Col("detectable", "detectable difference", about="by the mean pair's test, power 0.8"),
     ),
     caption="Discriminative power.",

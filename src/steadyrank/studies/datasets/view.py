@@ -30,11 +30,10 @@ from steadyrank.stats.run_means import share_turned
 from steadyrank.studies.datasets.result import AGGREGATES, DatasetPair, DatasetsResult, Drawn
 from steadyrank.studies.datasets.study import datasets, lacking_words
 from steadyrank.studies.material import Material
-from steadyrank.studies.part import Findings, Front, Job, fragility_tile, part_of
+from steadyrank.studies.part import Findings, Front, Job, fragility_tile, part_of, significance_tile
 from steadyrank.studies.ranked import ROWS, board_of
 from steadyrank.words import (
     best_words,
-    count_or_share,
     counted,
     enough_digits,
     interval,
@@ -227,9 +226,8 @@ def _types(result: DatasetsResult) -> Assumption | None:
     n, total = result.first_by_types, len(result.runs)
     if n is None or n == len(result.first_names()):
         return None
-    kinds = counted(len(set(result.types)), "type")
     which = f"any of the {total:,} runs" if n == total else f"{counted(n, 'run', form=',')}"
-    text = f"If the {kinds} of datasets were resampled as a whole, {which} could be first."
+    text = f"If whole types of datasets were resampled, {which} could be first."
     finding = Finding("datasets.by_types", text, {"could_be_first": n, "n_rows": total})
     return Assumption(finding, abs(n - len(result.first_names())) / total)
 
@@ -418,16 +416,15 @@ VIEW = View(
         title="Other datasets",
         question="Would other datasets change it?",
         means=(
-            "Every two runs are compared over the datasets, corrected for all pairs together: "
-            "significant differences are these decisions. The ranks of a run, its tier and whether "
-            "it could be first express its own comparisons with all others, corrected for these. "
-            "Both are about other datasets of this kind."
+            "All pairs of runs are compared over the datasets, and corrected together. The ranks "
+            "of a run, its tier and whether it could be first follow from its comparisons with all "
+            "others, corrected for these alone. Both are about other datasets of this kind."
         ),
         means_not=(
-            "Datasets that were chosen are not a random sample, and datasets of the same type "
-            "resemble each other: resampling whole types is the more conservative reading. The "
-            "section says nothing about other measures or training data, and a run that could be "
-            "first need not be as good as the first."
+            "Selected datasets are not a random sample, and datasets of the same type resemble "
+            "each other: resampling whole types is more conservative. The section does not apply "
+            "to other measures or training data. A run that could be first is not necessarily as "
+            "good as the first."
         ),
     ),
     findings=findings,
@@ -525,14 +522,8 @@ def _turned(pairs: np.ndarray, here: np.ndarray, there: np.ndarray) -> float:
 def _tiles(result: DatasetsResult) -> list[Tile]:
     made = []
     if len(result.runs) > 2:
-        made.append(
-            Tile(
-                id="datasets.pairs",
-                figure=count_or_share(int(result.significant.sum()), len(result.pairs)),
-                text=f"of {len(result.pairs):,} pairs differ significantly",
-                values={"told_apart_share": result.told_apart_share, "n_pairs": len(result.pairs)},
-            )
-        )
+        values = {"told_apart_share": result.told_apart_share, "n_pairs": len(result.pairs)}
+        made.append(significance_tile("datasets.pairs", result.significant, **values))
     if result.fragility is not None:
         made.append(fragility_tile("datasets", result.fragility, "dataset"))
     pair = result.pair
