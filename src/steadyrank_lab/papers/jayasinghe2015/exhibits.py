@@ -18,8 +18,7 @@ from scipy import integrate, optimize, special
 
 from steadyrank.compute.random import block_stream
 from steadyrank.present.table import Table
-from steadyrank.stats.mixed.fit import fit
-from steadyrank.stats.mixed.model import MixedModel
+from steadyrank.stats.mixed.fit import MixedModel, fit
 from steadyrank.stats.mixed.two_way import two_way_difference
 from steadyrank.stats.pairs.tests import wilson_limits
 from steadyrank_lab.papers.data import PaperData
