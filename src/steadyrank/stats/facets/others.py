@@ -10,7 +10,7 @@ from steadyrank.data.levels import levels_of
 from steadyrank.stats.facets.pairs import judge_tests
 from steadyrank.stats.pairs import decisions
 from steadyrank.stats.pairs.family import Family
-from steadyrank.stats.planning.swaps import swap_share
+from steadyrank.stats.planning.reversal import swap_share
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -16,7 +16,7 @@ from steadyrank.present.json import picked
 from steadyrank.present.page import Tile
 from steadyrank.present.view import Col, FigureSpec, Finding, TableSpec, View, Words, literal
 from steadyrank.stats.planning.needed_topics import MOST_SHOWN
-from steadyrank.stats.planning.swaps import swap_share
+from steadyrank.stats.planning.reversal import swap_share
 from steadyrank.studies.battles.result import TIES, BattlesResult
 from steadyrank.studies.battles.study import battles
 from steadyrank.studies.part import Findings, Front, Job, part_of
