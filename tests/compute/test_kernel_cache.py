@@ -165,7 +165,7 @@ def test_a_change_in_a_part_of_another_module_compiles_its_callers_anew(tmp_path
 
 @pytest.fixture
 def homes(tmp_path, monkeypatch):
-    """A package and a user's cache folder in place of the real ones."""
+    """A package and a user's cache folder instead of the real ones."""
     for name in ("package", "home"):
         (tmp_path / name).mkdir()
     monkeypatch.setattr(kernel_cache, "PACKAGE", tmp_path / "package")

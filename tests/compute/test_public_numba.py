@@ -42,7 +42,7 @@ OPTIONS = {
     "njit": {"cache", "nogil", "error_model", "fastmath", "inline", "forceinline", "boundscheck"},
     "register_jitable": {"_nrt", "forceinline", "inline"},
 }
-"""Of the decorators; the docstring of `register_jitable` is where `_nrt` is documented."""
+"""Options of the decorators; the docstring of `register_jitable` is where `_nrt` is documented."""
 
 SET = {"numba.config.CACHE_DIR"}
 """What may be assigned to: Numba's configuration."""
@@ -75,7 +75,7 @@ def is_inside(value: object) -> bool:
 
 
 def imports_of(tree: ast.AST) -> Iterator[tuple[str, str]]:
-    """The local name of each import of theirs, and what it stands for."""
+    """The local name of each import of theirs, and its full name."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
@@ -89,7 +89,7 @@ def imports_of(tree: ast.AST) -> Iterator[tuple[str, str]]:
 
 
 def full_name(node: ast.AST, names: dict[str, str]) -> str | None:
-    """What a chain of attributes stands for, where it begins with a name of theirs."""
+    """The full name of a chain of attributes that begins with a name of theirs."""
     if isinstance(node, ast.Name):
         return names.get(node.id)
     if isinstance(node, ast.Attribute):
