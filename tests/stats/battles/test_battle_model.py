@@ -239,3 +239,18 @@ def test_circles_are_found_and_compared_with_simulations():
     found = circles(line, np.triu(np.full((3, 3), 20), 1), line / 20, rng=rng)
     assert found.intransitive_triples == 0
     assert found.pvalue == 1.0
+
+
+def test_of_balanced_battles_davidson_ranks_as_points_do():
+    """Davidson (1970): two points for a win and one for a tie give the same ranking."""
+    rng = np.random.default_rng(5)
+    pairs = np.stack(np.triu_indices(5, 1), axis=1)
+    for _ in range(5):
+        a, b = np.repeat(pairs, 9, axis=0).T
+        d = design(a, b, rng.choice([0.0, 0.5, 1.0], len(a), p=[0.35, 0.2, 0.45]))
+        points = np.bincount(a, d.outcome, 5) + np.bincount(b, 1.0 - d.outcome, 5)
+        found = fit(d, "davidson").strength
+        assert (
+            np.sign(np.subtract.outer(points, points)).astype(int)
+            == np.sign(np.round(np.subtract.outer(found, found), 9)).astype(int)
+        ).all()

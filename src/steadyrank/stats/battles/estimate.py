@@ -1,8 +1,7 @@
-"""From battles to strengths: what the model controls for, and what was drawn.
+"""From battles to strengths: controls, clusters of battles, and judges.
 
-Whoever reads battles has the same questions: which models can be compared at all, whether the
-first place is an advantage that these battles show, and whether prompts or voters say the same
-thing more than once. What was done about it is said in a warning of one line each.
+Battles do not always connect all models, show the advantage of the first place, or name prompts and
+voters. What is done about each of these is said in a warning of one line.
 """
 
 from __future__ import annotations
@@ -58,7 +57,7 @@ class JudgeFit:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Estimate:
-    """Strengths of models that battles connect, and how they vary with what was drawn."""
+    """Strengths of models that battles connect, with their pseudo-values by prompt or voter."""
 
     battles: Battles
     """The battles that were used."""
@@ -152,7 +151,7 @@ def estimated(
 
     `position` controls for the advantage of the first place; by default where the order of the
     models is known and the battles tell it apart. `control` names covariates of the battles, and
-    `cluster` what was drawn, prompts, voters or both; by default both where they repeat.
+    `cluster` the clusters: prompts, voters or both; by default both where they repeat.
     """
     check_choice("treatment of ties", ties, get_args(Ties))
     used, others = largest_group(with_numbers(battles, control))
@@ -182,7 +181,7 @@ def estimated(
 def _design(
     battles: Battles, position: bool | None, control: Sequence[str]
 ) -> tuple[Design, tuple[str, ...]]:
-    """Return the battles as arrays with the covariates that they can tell apart."""
+    """Return the battles as arrays, with covariates that they can separate from strengths."""
     wanted = _in_both_orders(battles) if position is None else position
     names, columns = _covariates(battles, wanted, control)
     design = Design(

@@ -1,4 +1,4 @@
-"""What holds for other judges, of whom those at hand are a sample: decisions about all pairs."""
+"""Decisions about all pairs that hold for other judges: the judges here are a sample of them."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ class OtherJudges:
     """Decisions about other judges, of whom those here are a sample; arrays by row or pair."""
 
     rank_set: np.ndarray
-    """[row, 2]: the ranks that its own comparisons leave to each row; they hold those of the
-    judges at hand."""
+    """[row, 2]: the ranks that its own comparisons leave to each row; they contain the ranks that
+    the comparisons by these judges leave."""
     standard_error: np.ndarray
     """Standard error of each difference, with topics and judges random."""
     pvalue_adjusted: np.ndarray
     """p-value of each pair, adjusted by Holm's correction over all pairs."""
     significant: np.ndarray
     swap: float
-    """Share of the pairs that as many other judges would be expected to order otherwise."""
+    """Expected share of the pairs that the same number of other judges orders otherwise."""
 
     @property
     def could_be_first(self) -> np.ndarray:
-        """Which rows' rank sets begin at 1."""
+        """Whether each row's rank set begins at 1."""
         return np.asarray(self.rank_set[:, 0] == 1)
 
 
@@ -38,8 +38,8 @@ def for_other_judges(cells: np.ndarray, family: Family) -> OtherJudges:
     """Return what holds for other judges of complete values [row, topic, judge].
 
     The rule is that of `compare` for scores with judges: topics and judges are random, and what
-    judges add to the variance of a difference is learned from all rows. A pair is also required to
-    show its difference by itself. Nothing is claimed that the `family` of these judges does not
+    judges add to the variance of a difference is learned from all rows. The pair's own variance
+    must show the difference as well. Nothing is claimed that the `family` of these judges does not
     claim.
     """
     means, pairs = cells.mean(axis=(1, 2)), family.pairs

@@ -117,7 +117,7 @@ class BattlesResult(Family, Framed):
 
     @property
     def by_judges(self) -> str:
-        """Whose view it is: ", by gpt-4 alone", ", by these four judges"; empty for voters."""
+        """Return the judges in words: ", by gpt-4 alone", ", by these four"; empty for voters."""
         if self.judging in ("unknown", "voters"):
             return ""
         if len(self.judges) == 1:

@@ -98,8 +98,8 @@ def battles(
     logit P(a beats b) = theta_a - theta_b + gamma'z, where theta sums to 0 and z holds 1 for the
     first place and standardised differences of the controls. Errors are those over prompts, or over
     prompts and voters (sandwich covariances, G/(G - 1)). Each prompt's influence on the strengths
-    gives a pseudo-value per model. These take the place of scores by topic: all decisions are those
-    of `compare`, corrected t with max-t by sign flips of prompts.
+    gives a pseudo-value per model. They are used as scores by topic: all decisions are those of
+    `compare`, corrected t with max-t by sign flips of prompts.
 
     Three or more judges that each judged everything are a sample: `other_judges` adds their
     variance to that of the prompts. Firth's penalty keeps the strengths of models that never lose

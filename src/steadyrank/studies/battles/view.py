@@ -245,7 +245,7 @@ JUDGES = TableSpec(
             for i in result.order[:TOP]
         ),
     ),
-    caption="The same model, fitted to the battles of each judge.",
+    caption="Coefficients and strengths, fitted to the battles of each judge.",
 )
 NEXT = TableSpec(
     id="battles-next",
@@ -293,7 +293,7 @@ VIEW = View(
             "Strengths are those of the Bradley–Terry model: the log odds that a model beats "
             "another one are the difference of their strengths. Errors are those over other "
             "prompts; battles on one prompt are not independent. Pairs that differ significantly "
-            "come from one family of all pairs, and the ranks of a model from its own comparisons."
+            "come from one family of all pairs, and a model's ranks from its own comparisons."
         ),
         means_not=(
             "The section is about the judges of these battles unless it says otherwise. Control "
@@ -351,7 +351,7 @@ def _swaps(result: BattlesResult) -> Iterator[tuple[str, Finding]]:
         return Finding(f"battles.{id}", f"{before} {words}.", {"share": share})
 
     share = swap_share(result.values)
-    yield "Other prompts", swap("swap", f"On as many other {result.units}", share, said=roughly)
+    yield "Other prompts", swap("swap", f"On other {result.units}", share, said=roughly)
     if result.other_judges is not None:
         before = f"By {len(result.judges)} other judges"
         yield "Other judges", swap("swap_judges", before, result.other_judges.swap, said=roughly)
