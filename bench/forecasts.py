@@ -21,7 +21,7 @@ import pandas as pd
 from scipy import stats
 
 from steadyrank.stats.pairs.result import all_pairs
-from steadyrank.stats.planning.swaps import swap_chances
+from steadyrank.stats.planning.reversal import swap_chances
 from steadyrank.stats.planning.variance import assured, pair_df, pooled_variance
 
 N_SPLITS, N_PILOTS = 200, 400

@@ -25,8 +25,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from bench._timing import seconds, taken
-from steadyrank.stats.mixed.fit import MixedFit, component_intervals, fit
-from steadyrank.stats.mixed.model import MixedModel
+from steadyrank.stats.mixed.fit import MixedFit, MixedModel, component_intervals, fit
 from steadyrank.stats.mixed.posterior import posterior
 
 AXES = ("system", "instance", "topic")

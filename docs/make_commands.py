@@ -136,10 +136,8 @@ def _section(
         lists += (
             f"\n[Options of several commands](#options-of-several-commands): {', '.join(also)}\n"
         )
-    return (
-        f"## {name}\n\n*{commands()[name][0].upper()}{commands()[name][1:]}*\n\n"
-        f"```text\nsteadyrank {name} {usage}\n```\n\n{_plain(text)}\n{lists}\n{links}\n"
-    )
+    head = f"## {name}\n\n```text\nsteadyrank {name} {usage}\n```\n"
+    return f"{head}\n{_plain(text)}\n{lists}\n{links}\n"
 
 
 def _listed(options: list[HelpRecord]) -> str:

@@ -23,7 +23,6 @@ from steadyrank.compute.stores import SETTINGS, open_store
 from steadyrank.data.read.run_info import describe_runs
 from steadyrank_lab.retrieval.engine.collections import read_collection
 from steadyrank_lab.retrieval.engine.tokens import stop_words
-from steadyrank_lab.retrieval.makers.inputs import topic_texts
 
 LONG = b"measure,run,topic,value\n" + b"".join(
     b"%s,run%d,%d,0.%d%d5\n" % (m, r, t, r, t)
@@ -244,7 +243,7 @@ def decoded(path: Path) -> str:
 
 
 def check_topics(path: Path) -> None:
-    topics = topic_texts(path)
+    topics = sr.read_topics(path)
     assert topics
     assert all(name and title for name, title in topics.items())
     text = decoded(path)
@@ -263,8 +262,6 @@ def check_topics(path: Path) -> None:
         for name, title in topics.items():
             assert len(name.split()) == 1
             assert " ".join(title.split()) == title
-        longer = topic_texts(path, fields=["title", "desc", "narr"])
-        assert list(longer) == list(topics)
 
 
 HEADS = (("query_id", "qid", "q_id", "topic", "query"), ("text", "query", "title"))

@@ -19,8 +19,7 @@ from bench.levels import clusters, gates, graded, null_data
 from bench.levels import pvalues as run
 from steadyrank.compute.random import block_stream
 from steadyrank.stats.pairs.resampled import randomization, studentized_bootstrap
-from steadyrank.stats.pairs.tests import paired_t, sign_test, wilcoxon
-from steadyrank.stats.pairs.two_sample import welch
+from steadyrank.stats.pairs.tests import paired_t, sign_test, welch, wilcoxon
 
 ALPHAS = (0.05, 0.01)
 CONFIDENCE = 0.999

@@ -2,7 +2,7 @@
 
 Eighteen runs and eight instances on the built-in collection, cut to the best 300 documents of each
 topic, as `steadyrank.data.track.shipped` reads them. Scores are rounded so that no two become equal
-or change places; judgments and topics stand beside them as files.
+or change places; judgments and topics are separate files.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def pack_runs(runs: Sequence[Run], topics: Sequence[str], path: Path) -> None:
 
 
 def steps_of(scores: Sequence[float]) -> list[int]:
-    """The first score, then what each is lower by, in steps: at least one where it is lower.
+    """Return the first score, then what each is lower by, in steps: at least one where it is lower.
 
     >>> steps_of([2.0, 1.5, 1.4999, 1.4999, 1.0])
     [2000, -500, -1, 0, -499]

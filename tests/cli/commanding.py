@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 import pytest
 
 from steadyrank.cli import run
@@ -19,3 +22,10 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
     code, out, err = call(capsys, *arguments)
     assert (code, out, err.count("\n")) == (2, "", 1), err
     return err
+
+
+def answered(capsys: pytest.CaptureFixture[str], *arguments: object) -> Any:
+    """Return the JSON that a command prints, which tells nothing on stderr."""
+    code, out, err = call(capsys, *arguments)
+    assert (code, err) == (0, "")
+    return json.loads(out)

@@ -8,7 +8,7 @@ import json
 
 import numpy as np
 import pytest
-from commanding import call, refused
+from commanding import answered, call, refused
 
 import steadyrank as sr
 from steadyrank.studies.agree.study import MEASURES
@@ -37,11 +37,9 @@ def long(tmp_path, scores):
 
 
 def test_json_has_the_promised_keys_and_the_librarys_numbers(capsys, long, scores):
-    code, out, err = call(
+    shown = answered(
         capsys, "agree", "--scores", long, *SIZES, "--format", "json", "--seed", 5, "--quiet"
     )
-    shown = json.loads(out)
-    assert (code, err) == (0, "")
     expected = sr.agree(scores, topic_sizes=[4, 10], system_sizes=[3, 6, 9], n_samples=8, rng=5)
     assert list(shown)[:6] == ["coefficient", "measures", "cells", "anova", "ranking", "rmse"]
     assert shown["coefficient"] == "tau"
@@ -177,11 +175,9 @@ def test_runs_are_evaluated_with_the_papers_measures(capsys, tmp_path):
         sr.write_run(each, tmp_path / f"{each.name}.run")
     runs = sorted(tmp_path.glob("*.run"))
     options = ("--topic-sizes", "4,8", "--system-sizes", "4,8", "--samples", 3, "--quiet")
-    code, out, err = call(
-        capsys, "agree", tmp_path / "qrels.txt", *runs, *options, "--format", "json"
-    )
-    assert (code, err) == (0, "")
-    assert json.loads(out)["measures"] == list(MEASURES)
+    assert answered(capsys, "agree", tmp_path / "qrels.txt", *runs, *options, "--format", "json")[
+        "measures"
+    ] == list(MEASURES)
 
 
 def test_defaults_are_cut_with_a_warning(capsys, long):

@@ -9,7 +9,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from commanding import call, refused
+from commanding import answered, call, refused
 
 import steadyrank as sr
 
@@ -31,11 +31,7 @@ def files(write):
 
 
 def test_json_has_the_promised_rows_and_more(capsys, files):
-    code, out, err = call(
-        capsys, "components", *files, *FACTORS, "--mode", "paper", "--format", "json"
-    )
-    shown = json.loads(out)
-    assert (code, err) == (0, "")
+    shown = answered(capsys, "components", *files, *FACTORS, "--mode", "paper", "--format", "json")
     sources = [
         *("topic", "stop_list", "stemmer", "model", "stop_list:stemmer", "stop_list:model"),
         *("stemmer:model", "stop_list:stemmer:model", "error", "total"),
@@ -58,8 +54,7 @@ def test_json_has_the_promised_rows_and_more(capsys, files):
     f = shown["anova"][2]["f"]
     assert pair["statistic"] == pytest.approx(np.sqrt(2 * f))
     assert pair["pvalue"] == pytest.approx(shown["anova"][2]["pvalue"], rel=1e-6)
-    _, out, _ = call(capsys, "components", *files, *FACTORS, "--format", "json")
-    default = json.loads(out)
+    default = json.loads(call(capsys, "components", *files, *FACTORS, "--format", "json")[1])
     assert (default["mode"], default["strata"]) == ("sound", "topic")
     assert default["anova"][2]["tested_against"] == "error(topic:stemmer)"
     shares = [[row["omega_squared"] for row in each["anova"][:8]] for each in (default, shown)]
@@ -139,9 +134,7 @@ def test_an_unbalanced_grid_is_taken_on_request(capsys, files, tmp_path):
     assert "interactions of fewer factors" in refused(capsys, *asked)
     err = refused(capsys, *asked, "--interactions", "2", "--strata", "topic")
     assert "strata topic require a balanced grid" in err
-    code, out, err = call(capsys, *asked, "--interactions", "2", "--format", "json")
-    assert (code, err) == (0, "")
-    shown = json.loads(out)
+    shown = answered(capsys, *asked, "--interactions", "2", "--format", "json")
     assert [row["df"] for row in shown["anova"]] == [7, 1, 1, 2, 1, 2, 2, 71, 87]
     assert shown["anova"][2]["pvalue"] < 1e-6
     code, out, _ = call(capsys, *asked, "--interactions", "2")

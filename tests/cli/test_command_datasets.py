@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
-from commanding import call, refused
+from commanding import answered, call, refused
 
 import steadyrank as sr
 
@@ -32,14 +30,12 @@ def track(tmp_path):
 
 
 def test_a_table_in_every_format(capsys, table):
-    code, out, err = call(capsys, "datasets", table, "--format", "json")
-    assert (code, err) == (0, "")
-    shown = json.loads(out)
+    shown = answered(capsys, "datasets", table, "--format", "json")
     assert shown["could_be_first"] == ["m0"]
     assert [row["rank_set"] for row in shown["runs"]] == [[1, 1], [2, 2], [3, 3]]
-    code, out, _ = call(capsys, "datasets", table, "--format", "csv")
+    _, out, _ = call(capsys, "datasets", table, "--format", "csv")
     assert out.splitlines()[0].startswith("run,value,interval_low,interval_high,rank,")
-    code, out, _ = call(capsys, "datasets", table, "--aggregate", "borda")
+    _, out, _ = call(capsys, "datasets", table, "--aggregate", "borda")
     assert "With 95% confidence m0 is the best of these runs." in out
 
 
@@ -60,13 +56,11 @@ def test_types_pairs_and_a_figure(capsys, table, tmp_path):
 
 def test_collections_are_evaluated(capsys, track):
     given = [f"{n}={track}/{n}/qrels.txt,{track}/{n}/runs" for n in ("one", "two")]
-    code, out, err = call(
+    shown = answered(
         capsys,
         *("datasets", "--collection", given[0], "--collection", given[1], "-m", "AP"),
         *("--drawn", "topics", "--format", "json", "--samples", "200", "--quiet"),
     )
-    assert (code, err) == (0, "")
-    shown = json.loads(out)
     runs, qrels = str(track / "one" / "runs"), str(track / "one" / "qrels.txt")
     means = sr.evaluate(runs, qrels, "AP").mean()[0]
     assert sorted(row["value"] for row in shown["runs"]) == pytest.approx(np.sort(means))

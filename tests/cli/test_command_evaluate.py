@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from commanding import call, refused
+from commanding import answered, call, refused
 
 import steadyrank as sr
 from steadyrank.cli import commands, run
@@ -44,9 +44,9 @@ def test_json_has_the_promised_keys(capsys, files):
 
 def test_missing_numbers_are_null_in_json_and_empty_in_csv(capsys, files):
     options = ("-m", "AP", "--missing", "skip", "--quiet")
-    code, out, err = call(capsys, "evaluate", *files, *options, "--format", "json")
-    assert (code, err) == (0, "")
-    assert json.loads(out)["values"] == [[[1.0, 1.0], [0.5, None]]]
+    assert answered(capsys, "evaluate", *files, *options, "--format", "json")["values"] == [
+        [[1.0, 1.0], [0.5, None]]
+    ]
     _, out, _ = call(capsys, "evaluate", *files, *options, "--format", "csv")
     assert out.splitlines()[-1] == "AP,b_1,2,"
 
@@ -82,8 +82,7 @@ def test_one_row_per_system_is_the_mean_over_its_runs(capsys, write):
     }
     runs = [str(write(f"{name}.run", text)) for name, text in texts.items()]
     options = ("-m", "AP", "--system-from", "^([^-]+)", "--by", "system", "--quiet")
-    _, out, _ = call(capsys, "evaluate", qrels, *runs, *options, "--format", "json")
-    shown = json.loads(out)
+    shown = json.loads(call(capsys, "evaluate", qrels, *runs, *options, "--format", "json")[1])
     assert shown["mean"] == {"AP": {"x": 0.625, "y": 0.25}}
     assert shown["values"] == [[[0.75, 0.5], [0.5, 0.0]]]
     assert shown["meta"]["n_instances"] == {"x": 2, "y": 1}

@@ -8,7 +8,7 @@ import json
 
 import numpy as np
 import pytest
-from commanding import call, refused
+from commanding import answered, call, refused
 
 import steadyrank as sr
 from steadyrank.studies.registry import all_plots
@@ -133,9 +133,7 @@ def test_runs_and_run_information(capsys, write):
         files.append(write(f"{name}.run", "".join(lines)))
     info = write("info.csv", "run,system\nx1,x\nx2,x\nx3,x\ny,y\n")
     options = ("-m", "P@1", "--a", "x", "--b", "y", "--format", "json", "--run-info", info)
-    code, out, err = call(capsys, "instances", qrels, *files, *options, *QUICK)
-    assert (code, err) == (0, "")
-    shown = json.loads(out)
+    shown = answered(capsys, "instances", qrels, *files, *options, *QUICK)
     assert shown["n_instances"] == {"a": 3, "b": 1}
     assert shown["mean_b"] == pytest.approx(4 / 12)
 
@@ -198,9 +196,7 @@ def sweep(write):
 
 def test_a_sweep_names_the_smallest_setting(capsys, sweep):
     options = (*sweep, *QUICK, "--no-posterior", "--sweep", "rate", "--b", "full")
-    code, out, err = call(capsys, "instances", *options, "--format", "json")
-    assert (code, err) == (0, "")
-    shown = json.loads(out)
+    shown = answered(capsys, "instances", *options, "--format", "json")
     assert (shown["sweep"], shown["smallest_non_inferior"]) == ("rate", "1")
     assert [row["setting"] for row in shown["comparisons"]] == ["0.1", "1", "10"]
     _, out, _ = call(capsys, "instances", *options)
@@ -228,9 +224,7 @@ def test_structure_is_warned_about_or_used(capsys, write, systems, scores):
     assert "steadyrank: warning: the 6 instances of rerank share values of sample (2 values)" in err
     assert err.count("\n") == 1
     flat = json.loads(out)
-    code, out, err = call(capsys, "instances", *options, "--instance-factors", "sample")
-    assert (code, err) == (0, "")
-    nested = json.loads(out)
+    nested = answered(capsys, "instances", *options, "--instance-factors", "sample")
     assert list(nested["factor_variance"]) == ["sample"]
     assert nested["difference"] == pytest.approx(flat["difference"])
 
@@ -247,8 +241,7 @@ def test_paper_mode_warns_unless_quiet(called):
 def test_several_measures_make_several_studies(capsys, write, systems, tmp_path):
     path = write("two.csv", long_csv(systems, ("AP", "P@10")))
     options = ("--scores", path, "--system-from", "^([^-]+)", *PAIR, *QUICK, "--no-posterior")
-    _, out, _ = call(capsys, "instances", *options, "--format", "json")
-    shown = json.loads(out)
+    shown = json.loads(call(capsys, "instances", *options, "--format", "json")[1])
     assert [study["measure"] for study in shown["studies"]] == ["AP", "P@10"]
     _, out, _ = call(capsys, "instances", *options, "-m", "P@10", "--format", "json")
     assert json.loads(out) == shown["studies"][1]

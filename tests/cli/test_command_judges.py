@@ -8,7 +8,7 @@ import json
 
 import numpy as np
 import pytest
-from commanding import call, refused
+from commanding import answered, call, refused
 
 import steadyrank as sr
 
@@ -47,15 +47,13 @@ def files(folder):
 
 
 def test_json_has_the_promised_keys(capsys, files):
-    code, out, err = call(
+    shown = answered(
         capsys,
         "judges",
         *files,
         *("-m", "nDCG@10", "--kin", "^team1", "--top", "3", "--samples", "200"),
         *("--quiet", "--format", "json"),
     )
-    assert (code, err) == (0, "")
-    shown = json.loads(out)
     assert (shown["measure"], shown["alpha"]) == ("nDCG@10", 0.05)
     assert (shown["n_human_topics"], shown["n_judge_topics"]) == (10, 20)
     (judge,) = shown["judges"]
@@ -132,15 +130,13 @@ def test_scores_of_a_measure_named_with_its_file(capsys, tmp_path):
             measures=["clicks"], runs=list("abc"), topics=range(n), values=values[..., :n]
         )
         sr.write_scores(scores, tmp_path / f"{name}.csv", wide=True)
-    code, out, err = call(
+    shown = answered(
         capsys,
         "judges",
         *("-m", f"clicks={tmp_path}/people.csv"),
         *("--judge-scores", f"model={tmp_path}/model.csv"),
         *("--samples", "99", "--quiet", "--format", "json"),
     )
-    assert (code, err) == (0, "")
-    shown = json.loads(out)
     assert (shown["measure"], shown["n_judge_topics"]) == ("clicks", 12)
 
 

@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 import pytest
-from commanding import call, refused
+from commanding import answered, call, refused
 
 ASKED = ("--minimum-difference", ".15", "--systems", "10")
 
@@ -24,9 +24,7 @@ def pilot(write):
 
 
 def test_json_has_the_promised_keys(capsys):
-    code, out, err = call(capsys, "plan", "--variance", ".114", *ASKED, "--format", "json")
-    shown = json.loads(out)
-    assert (code, err) == (0, "")
+    shown = answered(capsys, "plan", "--variance", ".114", *ASKED, "--format", "json")
     expected = {
         "method": "anova",
         "formula": "exact",
@@ -52,9 +50,7 @@ def test_variances_by_name_make_the_papers_table(capsys):
 
 
 def test_scores_of_several_measures(capsys, pilot):
-    code, out, err = call(capsys, "plan", "--scores", pilot, *ASKED, "--format", "json")
-    assert (code, err) == (0, "")
-    plans = json.loads(out)["plans"]
+    plans = answered(capsys, "plan", "--scores", pilot, *ASKED, "--format", "json")["plans"]
     assert [plan["measure"] for plan in plans] == ["AP", "P@10"]
     for plan in plans:
         low, high = plan["variance_interval"]
@@ -74,9 +70,7 @@ def test_runs_are_evaluated(capsys, write):
             lines[name] += [f"{t} Q0 {d} {r} {9 - r} {name}\n" for r, d in enumerate(order)]
     files = [write(f"{name}.run", "".join(text)) for name, text in lines.items()]
     options = ("-m", "AP", "-m", "P@1", "--format", "json", "--quiet")
-    code, out, err = call(capsys, "plan", qrels, *files, *options, *ASKED)
-    assert (code, err) == (0, "")
-    plans = json.loads(out)["plans"]
+    plans = answered(capsys, "plan", qrels, *files, *options, *ASKED)["plans"]
     assert [plan["measure"] for plan in plans] == ["AP", "P@1"]
     expected = (np.var([1.0, 0.5] * 15, ddof=1) + np.var([1, 0.5, 0.5] * 10, ddof=1)) / 2
     assert plans[0]["variance"] == pytest.approx(expected)
@@ -85,36 +79,30 @@ def test_runs_are_evaluated(capsys, write):
 
 def test_t_tests_and_intervals(capsys, pilot):
     asked = ("--minimum-difference", ".05", "--method", "ttest", "--format", "json")
-    _, out, _ = call(capsys, "plan", "--difference-variance", ".04", *asked)
-    shown = json.loads(out)
+    shown = json.loads(call(capsys, "plan", "--difference-variance", ".04", *asked)[1])
     assert (shown["plans"][0]["topics"], shown["paired"], shown["systems"]) == (128, True, 2)
     _, out, _ = call(capsys, "plan", "--variance", ".04", "--unpaired", *asked)
     assert json.loads(out)["plans"][0]["topics"] == 253
-    _, out, _ = call(capsys, "plan", "--scores", pilot, *asked)
-    plan = json.loads(out)["plans"][0]
+    plan = json.loads(call(capsys, "plan", "--scores", pilot, *asked)[1])["plans"][0]
     assert plan["difference_variance"] == pytest.approx(2 * plan["residual_variance"])
     _, out, _ = call(capsys, "plan", "--scores", pilot, "--difference-variance", "twice", *asked)
     plan = json.loads(out)["plans"][0]
     assert plan["difference_variance"] == pytest.approx(2 * plan["variance"])
-    _, out, _ = call(capsys, "plan", "--variance", ".02", "--comparisons", "153", *asked)
-    shown = json.loads(out)
+    shown = json.loads(call(capsys, "plan", "--variance", ".02", "--comparisons", "153", *asked)[1])
     assert shown["comparisons"] == 153
     assert shown["plans"][0]["topics"] > 253
     interval = ("--method", "interval", "--width", ".1", "--variance", ".029", "--format", "json")
-    _, out, _ = call(capsys, "plan", *interval)
-    shown = json.loads(out)
+    shown = json.loads(call(capsys, "plan", *interval)[1])
     assert (shown["plans"][0]["topics"], shown["plans"][0]["power"]) == (92, None)
     assert shown["minimum_difference"] is None
 
 
 def test_what_topics_buy(capsys):
     options = ("--variance", ".114", "--systems", "10", "--topics", "160", "--format", "json")
-    _, out, _ = call(capsys, "plan", *options, "--minimum-difference", ".15")
-    (plan,) = json.loads(out)["plans"]
+    (plan,) = json.loads(call(capsys, "plan", *options, "--minimum-difference", ".15")[1])["plans"]
     assert plan["power"] == pytest.approx(0.80173, abs=1e-5)
     assert plan["smallest_difference"] == pytest.approx(0.14973, abs=1e-5)
-    _, out, _ = call(capsys, "plan", *options)
-    assert json.loads(out)["plans"][0]["power"] is None
+    assert json.loads(call(capsys, "plan", *options)[1])["plans"][0]["power"] is None
     _, out, _ = call(capsys, "plan", *options[:-2])
     assert "What 160 topics can detect" in out
     assert "0.1497" in out

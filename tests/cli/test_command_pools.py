@@ -8,7 +8,7 @@ import json
 import xml.etree.ElementTree as ElementTree
 
 import pytest
-from commanding import call, refused
+from commanding import answered, call, refused
 
 import steadyrank as sr
 
@@ -34,9 +34,7 @@ def files(folder):
 
 def test_json_has_the_promised_keys(capsys, files, folder):
     options = ("-m", "AP", "-m", "nDCG@10", "--pilot-topics", "10,5", *ASKED)
-    code, out, err = call(capsys, "pools", *files, *options, "--quiet", "--format", "json")
-    assert (code, err) == (0, "")
-    shown = json.loads(out)
+    shown = answered(capsys, "pools", *files, *options, "--quiet", "--format", "json")
     assert (shown["n_teams"], shown["measures"]) == (N_TEAMS, ["AP", "nDCG@10"])
     cells = {(row["measure"], row["k"], row["pilot_topics"]): row for row in shown["leave_out"]}
     assert set(cells) == {

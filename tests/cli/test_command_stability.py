@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from commanding import call, refused
+from commanding import answered, call, refused
 from golden_cases import golden
 
 CASE = golden("gtheory_crossed")
@@ -23,9 +23,7 @@ def wide(write):
 
 def test_json_has_the_promised_keys_and_the_figures_of_r(capsys, wide):
     options = ("--scores", wide, "-m", "AP", "--levels", ".95", "--topics", "50")
-    code, out, err = call(capsys, "stability", *options, "--format", "json")
-    shown, expected = json.loads(out), CASE["expected"]
-    assert (code, err) == (0, "")
+    shown, expected = answered(capsys, "stability", *options, "--format", "json"), CASE["expected"]
     assert shown["variance"] == pytest.approx(expected["variance"], abs=1e-10)
     assert shown["e_rho2"] == pytest.approx(expected["e_rho2_at"]["n12"], abs=1e-10)
     assert shown["phi"] == pytest.approx(expected["phi_at"]["n12"], abs=1e-10)
@@ -37,8 +35,7 @@ def test_json_has_the_promised_keys_and_the_figures_of_r(capsys, wide):
 
 def test_several_measures_make_a_list(capsys, wide):
     named = ("-m", f"AP={wide}", "-m", f"again={wide}")
-    _, out, _ = call(capsys, "stability", *named, "--format", "json")
-    studies = json.loads(out)["studies"]
+    studies = json.loads(call(capsys, "stability", *named, "--format", "json")[1])["studies"]
     assert [study["measure"] for study in studies] == ["AP", "again"]
     assert studies[0]["variance"] == studies[1]["variance"]
     _, out, _ = call(capsys, "stability", *named, "--format", "csv")
@@ -84,14 +81,12 @@ def instances(write):
 
 def test_instances_are_a_third_facet(capsys, instances):
     options = ("--scores", instances, "--levels", ".9", "--instances", "1,6", "--format", "json")
-    code, out, err = call(capsys, "stability", *options, "--system-from", r"^(s\d)")
-    shown = json.loads(out)
-    assert (code, err) == (0, "")
+    shown = answered(capsys, "stability", *options, "--system-from", r"^(s\d)")
     assert list(shown["variance"]) == ["system", "topic", "instance", "system_topic", "residual"]
     assert shown["n_systems"] == 4
     assert [row["instances"] for row in shown["topics_needed"]] == [3, 1, 6]
     info = instances.with_name("info.csv")
-    code, out, err = call(capsys, "stability", *options, "--run-info", info, "--facet", "assessor")
+    code, out, _ = call(capsys, "stability", *options, "--run-info", info, "--facet", "assessor")
     assert code == 0
     assert json.loads(out)["design"] == "crossed"
     code, out, _ = call(

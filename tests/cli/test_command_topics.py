@@ -152,8 +152,7 @@ def test_latex_and_markdown_paste(capsys, scores):
 
 def test_a_baseline_restricts_the_pairs(capsys, scores):
     options = ("topics", "--scores", scores, "--trials", "20", "--baseline", "run1")
-    _, out, _ = call(capsys, *options, "--format", "json")
-    shown = json.loads(out)
+    shown = json.loads(call(capsys, *options, "--format", "json")[1])
     assert [(row["a"], row["b"]) for row in shown["pairs"]] == [
         (f"run{i}", "run1") for i in (0, 2, 3, 4)
     ]

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from commanding import call, refused
+from commanding import answered, call, refused
 
 import steadyrank as sr
 from steadyrank.cli import commands, group
@@ -41,9 +41,7 @@ def at_home(track, monkeypatch):
 
 
 def test_a_pilot_alone_is_planned_for_its_first_two_runs_and_a_grid(capsys):
-    code, out, err = call(capsys, "plan", "qrels.txt", "runs", "--json", "--quiet")
-    assert (code, err) == (0, "")
-    shown = json.loads(out)
+    shown = answered(capsys, "plan", "qrels.txt", "runs", "--json", "--quiet")
     scores = sr.evaluate("runs", "qrels.txt", "nDCG@10")
     order = np.argsort(-scores.mean()[0])
     apart = np.subtract(*scores.matrix()[order[:2]])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import os
 import shutil
@@ -12,7 +13,6 @@ from types import SimpleNamespace
 
 import numba
 import pytest
-from numba.core import caching
 
 import steadyrank
 from steadyrank.compute import kernel_cache
@@ -55,8 +55,7 @@ def load(tmp_path, monkeypatch):
 
     def load_anew(source=SOURCE):
         path.write_text(source)
-        kernel_cache._source.cache_clear()
-        kernel_cache._digest.cache_clear()
+        kernel_cache._folder.cache_clear()
         spec = importlib.util.spec_from_file_location("made_kernels", path)
         module = importlib.util.module_from_spec(spec)
         monkeypatch.setitem(sys.modules, "made_kernels", module)
@@ -67,8 +66,8 @@ def load(tmp_path, monkeypatch):
     return load_anew
 
 
-def folders(tmp_path, name):
-    return sorted((tmp_path / "kept" / "steadyrank-kernels").glob(f"made_kernels.{name}-*"))
+def folders(tmp_path):
+    return [path for path in (tmp_path / "kept" / "steadyrank-kernels").iterdir() if path.is_dir()]
 
 
 def test_kernels_of_every_kind_are_compiled_and_kept(load):
@@ -83,11 +82,11 @@ def test_kernels_of_every_kind_are_compiled_and_kept(load):
     assert sum(again.filled.stats.cache_hits.values()) == 1
 
 
-def test_of_a_kernels_former_folders_the_last_one_stays(load, tmp_path):
+def test_of_former_folders_the_last_one_stays(load, tmp_path):
     for by in (1, 10, 100):
         module = load(SOURCE.replace("+ 1", f"+ {by}"))
         assert module.filled(2).tolist() == [by, by + 0.5]
-    assert len(folders(tmp_path, "filled")) == 2
+    assert len(folders(tmp_path)) == 2
     back = load(SOURCE.replace("+ 1", "+ 10"))
     assert back.filled(2).tolist() == [10, 10.5]
     assert back.filled.stats.cache_hits
@@ -101,34 +100,31 @@ def test_settings_of_numba_are_as_they_were_and_other_functions_lie_where_they_d
     assert Path(own.stats.cache_path).parent == tmp_path / "kept"
 
 
-def test_which_modules_a_source_may_import():
-    source = b"""
-from steadyrank.compute.kernels import (
-    WORD,
-    part,
-)
-from steadyrank import b
-def later():
-    from steadyrank.c.d import LIMIT  # noqa
-import numpy
-"""
-    found = kernel_cache._imports(source)
-    assert {"steadyrank.compute.kernels", "steadyrank.b", "steadyrank.c.d"} <= found
-    assert not any("numpy" in name for name in found)
-
-
-def test_sources_of_the_package_and_of_other_modules_are_found():
-    ids = Path(steadyrank.__file__).parent / "data" / "ids.py"
-    assert kernel_cache._source("steadyrank.data.ids") == ids.read_bytes()
-    assert kernel_cache._source("steadyrank.data.gone") == b""
-    assert kernel_cache._source(__name__) == Path(__file__).read_bytes()
-
-
-def test_kernels_that_a_template_is_made_with_count_as_its_sources():
-    from steadyrank.measures.scoring import scoring_kernel
-
-    modules = kernel_cache._modules_of(scoring_kernel("AP").py_func)
-    assert {"steadyrank.measures.scoring", "steadyrank.measures.kernels"} <= modules
+def test_kernels_use_constants_of_sources_that_the_digest_has():
+    """A constant of another module would be compiled in, and kept when it has changed."""
+    package = Path(steadyrank.__file__).parent
+    defining, wrong = [], []
+    for path in [*package.rglob("*.py"), *package.with_name("steadyrank_lab").rglob("*.py")]:
+        if kernel_cache.DEFINES in path.read_bytes():
+            defining.append(".".join(path.relative_to(package.parent).with_suffix("").parts))
+    for module in defining:
+        tree = ast.parse(package.parent.joinpath(*module.split(".")).with_suffix(".py").read_text())
+        elsewhere = {
+            alias.asname or alias.name
+            for node in tree.body
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("steadyrank")
+            for alias in node.names
+            if not {node.module, f"{node.module}.{alias.name}"} & {*defining}
+        }
+        for node in tree.body:
+            marks = getattr(node, "decorator_list", [])
+            if any(
+                isinstance(m, ast.Name) and m.id in ("kernel", "part", "inlined") for m in marks
+            ):
+                used = {name.id for name in ast.walk(node) if isinstance(name, ast.Name)}
+                wrong += [f"{module}.{node.name}: {name}" for name in used & elsewhere]
+    assert len(defining) > 20
+    assert wrong == []
 
 
 DRAWN = """
@@ -169,7 +165,7 @@ def test_a_change_in_a_part_of_another_module_compiles_its_callers_anew(tmp_path
 
 @pytest.fixture
 def homes(tmp_path, monkeypatch):
-    """A package and a user's cache folder in place of the real ones."""
+    """A package and a user's cache folder instead of the real ones."""
     for name in ("package", "home"):
         (tmp_path / name).mkdir()
     monkeypatch.setattr(kernel_cache, "PACKAGE", tmp_path / "package")
@@ -235,28 +231,3 @@ def test_a_group_may_write_where_it_is_the_users_alone(
     monkeypatch.setattr(grp, "getgrgid", lambda group_id: found)
     home = own if is_kept else tmp_path / "home"
     assert homes() == home / "steadyrank-kernels"
-
-
-def test_code_is_written_by_one_process_at_a_time(load, tmp_path, monkeypatch):
-    """While Numba writes, the lock is taken; before and after it is free."""
-    fcntl = pytest.importorskip("fcntl")
-    lock = tmp_path / "kept" / "steadyrank-kernels" / "lock"
-    numbas_own, seen = caching.IndexDataCacheFile.save, []
-
-    def is_free():
-        with open(lock, "a") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                return False
-        return True
-
-    def save(self, key, data):
-        seen.append(is_free())
-        numbas_own(self, key, data)
-        seen.append(is_free())
-
-    monkeypatch.setattr(caching.IndexDataCacheFile, "save", save)
-    assert load().filled(4).tolist() == EXPECTED
-    assert seen == [False, False] * 2  # of the kernel, and of the one that it calls
-    assert is_free()

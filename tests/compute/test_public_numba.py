@@ -14,7 +14,6 @@ from pathlib import Path
 
 import numba
 import pytest
-from numba.core import event
 from numba.extending import register_jitable
 
 import steadyrank
@@ -32,9 +31,6 @@ PUBLIC = {
     "numba.extending.intrinsic",
     "numba.extending.register_jitable",
     "numba.core.cgutils",  # what Numba's own guide to intrinsics builds with
-    "numba.core.event",  # the event API of Numba's documentation
-    "numba.core.event.Listener",
-    "numba.core.event.register",
     "llvmlite",
     "llvmlite.ir",
 }
@@ -46,7 +42,7 @@ OPTIONS = {
     "njit": {"cache", "nogil", "error_model", "fastmath", "inline", "forceinline", "boundscheck"},
     "register_jitable": {"_nrt", "forceinline", "inline"},
 }
-"""Of the decorators; the docstring of `register_jitable` is where `_nrt` is documented."""
+"""Options of the decorators; the docstring of `register_jitable` is where `_nrt` is documented."""
 
 SET = {"numba.config.CACHE_DIR"}
 """What may be assigned to: Numba's configuration."""
@@ -79,7 +75,7 @@ def is_inside(value: object) -> bool:
 
 
 def imports_of(tree: ast.AST) -> Iterator[tuple[str, str]]:
-    """The local name of each import of theirs, and what it stands for."""
+    """The local name of each import of theirs, and its full name."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
@@ -93,7 +89,7 @@ def imports_of(tree: ast.AST) -> Iterator[tuple[str, str]]:
 
 
 def full_name(node: ast.AST, names: dict[str, str]) -> str | None:
-    """What a chain of attributes stands for, where it begins with a name of theirs."""
+    """The full name of a chain of attributes that begins with a name of theirs."""
     if isinstance(node, ast.Name):
         return names.get(node.id)
     if isinstance(node, ast.Attribute):
@@ -124,7 +120,7 @@ def private_names() -> set[str]:
         return x
 
     objects = [made, made._cache, made._cache._impl, made._cache._cache_file, made.stats]
-    objects += [made.targetctx, made.typingctx, made._compiler, event.Listener, numba.config]
+    objects += [made.targetctx, made.typingctx, made._compiler, numba.config]
     named = {name for each in objects for name in (*dir(each), *vars(type(each)))}
     ordinary = {"_asdict", "_fields", "_make", "_replace", "_field_defaults", "_name", "_register"}
     return {name for name in named if name.startswith("_") and not name.endswith("__")} - ordinary
@@ -188,8 +184,6 @@ def test_only_few_modules_know_numba():
 
 def test_options_are_those_that_numba_documents():
     assert "_nrt=False" in register_jitable.__doc__
-    assert "numba:compile" in event.__doc__
-    assert "numba:compiler_lock" in event.__doc__
 
 
 @pytest.mark.parametrize(

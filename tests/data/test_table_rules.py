@@ -1,4 +1,4 @@
-"""What tables hold beside scores: every reader gives the answer that its form allows.
+"""What tables hold in addition to scores: every reader gives the answer that its form allows.
 
 `READERS` × `WARTS` is one test. A cell says what comes of the wart: "=" reads as without it, in
 silence; "! words" the same, with a warning; "+ words" reads as written, with a warning; "x words"
@@ -785,7 +785,7 @@ def test_a_byte_order_mark_in_the_middle_of_a_run(write):
 
 @pytest.mark.parametrize("device", ["/dev/zero", "/dev/urandom"])
 def test_devices_without_end_are_refused_at_once(device):
-    """Of /dev/zero an eighth of the memory was read before."""
+    """An eighth of the memory was once filled from /dev/zero."""
     tracemalloc = pytest.importorskip("tracemalloc")
     tracemalloc.start()
     try:

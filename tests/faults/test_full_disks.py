@@ -88,10 +88,12 @@ def words(name, data, *more):
 def room_for(size):
     """No file may grow beyond so many bytes: what a full disk does, without one."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    written, sys.dont_write_bytecode = sys.dont_write_bytecode, True  # Python would keep half files
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
     try:
         yield
     finally:
+        sys.dont_write_bytecode = written
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
@@ -269,7 +271,7 @@ def test_a_bug_on_a_full_disk_is_still_one_line(capsys, data, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("steadyrank.measures.evaluate.evaluate", broken)
-    monkeypatch.setattr("tempfile.NamedTemporaryFile", full)
+    monkeypatch.setattr("tempfile.mkstemp", full)
     assert run(words("evaluate", data)) == 1
     assert told(capsys).endswith("an error in steadyrank itself: RuntimeError: a bug")
 

@@ -10,7 +10,7 @@ def values(table):
 
 
 def check_verdicts(claims, verdicts):
-    """Whether claims come out as expected and say why; `...` stands for any outcome."""
+    """Whether claims come out as expected and say why; `...` allows any outcome."""
     assert len(claims) == len(verdicts)
     for claim, expected in zip(claims, verdicts, strict=True):
         assert expected is ... or claim.holds is expected, (claim.text, claim.detail)
@@ -18,7 +18,7 @@ def check_verdicts(claims, verdicts):
 
 
 def check_explained(found, least):
-    """Whether what contradicts a paper comes with words, so many letters or more."""
+    """Whether what contradicts a paper comes with words, of at least this length."""
     for each in found.exhibits:
         if any(claim.holds is False for claim in each.claims):
             assert len(each.explanation) >= least

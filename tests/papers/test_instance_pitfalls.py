@@ -293,85 +293,26 @@ def test_pools_leave_out_topics_that_are_missing():
 
 
 # Reference simulations of the level at nominal .05, s_u = .08 (of the difference: .08 / sqrt 2 for
-# each of two systems that vary), s_e = .06, with 2000 replications (1500 for such two systems).
-LEVELS = [
-    (
-        "crossed",
-        3,
-        50,
-        0.02,
-        {
-            "t_single": 0.253,
-            "t_on_means": 0.155,
-            "mixed_paper": 0.163,
-            "bootstrap": 0.154,
-            "mixed": 0.057,
-            "two_way_bootstrap": 0.076,
-        },
-    ),
-    (
-        "crossed",
-        5,
-        10,
-        0.0,
-        {
-            "t_single": 0.058,
-            "t_on_means": 0.055,
-            "mixed_paper": 0.088,
-            "bootstrap": 0.048,
-            "mixed": 0.051,
-            "two_way_bootstrap": 0.076,
-        },
-    ),
-    (
-        "crossed",
-        10,
-        150,
-        0.02,
-        {
-            "t_single": 0.459,
-            "t_on_means": 0.140,
-            "mixed_paper": 0.141,
-            "bootstrap": 0.143,
-            "mixed": 0.045,
-            "two_way_bootstrap": 0.050,
-        },
-    ),
-    (
-        "nested",
-        3,
-        50,
-        0.02,
-        {
-            "t_on_means": 0.215,
-            "mixed_paper": 0.085,
-            "mixed": 0.066,
-            "welch": 0.073,
-            "two_way_bootstrap": 0.078,
-        },
-    ),
-    (
-        "nested",
-        10,
-        50,
-        0.02,
-        {
-            "t_on_means": 0.119,
-            "mixed_paper": 0.065,
-            "mixed": 0.060,
-            "welch": 0.201,
-            "two_way_bootstrap": 0.049,
-        },
-    ),
-]
+# each of two systems that vary), s_e = .06, with 2000 replications (1500 for such two systems):
+# design, instances, topics, s_a, and the rate of each of its TESTS.
+LEVELS = """
+    crossed 3 50 0.02 0.253 0.155 0.163 0.154 0.057 0.076
+    crossed 5 10 0.0 0.058 0.055 0.088 0.048 0.051 0.076
+    crossed 10 150 0.02 0.459 0.14 0.141 0.143 0.045 0.05
+    nested 3 50 0.02 0.215 0.085 0.066 0.073 0.078
+    nested 10 50 0.02 0.119 0.065 0.06 0.201 0.049
+"""
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("design", "n_instances", "n_topics", "instance", "published"), LEVELS)
-def test_levels_are_those_of_the_reference(design, n_instances, n_topics, instance, published):
+@pytest.mark.parametrize("line", LEVELS.strip().splitlines())
+def test_levels_are_those_of_the_reference(line):
+    design, *sizes, instance = line.split()[:4]
+    n_instances, n_topics = map(int, sizes)
+    published = dict(zip(TESTS[design], map(float, line.split()[4:]), strict=True))
     n = 300 * BUDGET
     own = 0.08 / math.sqrt(2) if design == "nested" else 0.08
-    components = variances(instance, system_topic=own)
+    components = variances(float(instance), system_topic=own)
     found = error_rates(
         n_instances, n_topics, components=components, design=design, n_replications=n
     )

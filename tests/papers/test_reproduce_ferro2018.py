@@ -1,4 +1,4 @@
-"""Ferro 2018 made again: the arithmetic of its tables, and the same analysis on other data."""
+"""Reproduction of Ferro 2018: the arithmetic of its tables, and the same analysis on other data."""
 
 from __future__ import annotations
 

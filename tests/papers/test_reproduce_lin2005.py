@@ -1,4 +1,4 @@
-"""Lin & Hauptmann 2005 made again: Table 1, the error rate, and its approximation."""
+"""Reproduction of Lin & Hauptmann 2005: Table 1, the error rate, and its approximation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sakai & Shang 2016 made again: the arithmetic of Tables 2 and 3, and teams left out."""
+"""Reproduction of Sakai & Shang 2016: the arithmetic of Tables 2 and 3, and teams left out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Yang et al. (2018), made again: exhibits, verdicts, and the arithmetic of the printed figures."""
+"""Yang et al. (2018), reproduced: exhibits, verdicts, and the arithmetic of the printed figures."""
 
 import numpy as np
 import pytest
@@ -55,15 +55,9 @@ def found(data):
     return yang2018(data, Work(budget=SAMPLES, seed=3, jobs=1))
 
 
-def test_every_figure_and_table_is_there(found):
-    assert [each.id for each in found.exhibits] == list(VERDICTS)
-    assert found.paper == "yang2018"
-    assert found.data == "a small track"
-    assert found.settings["n_samples"] == SAMPLES
-    assert found.settings["depth"] == 200
-
-
 def test_ids_are_unique_and_figures_are_svg(found):
+    assert [each.id for each in found.exhibits] == list(VERDICTS)
+    assert (found.data, found.settings["n_samples"]) == ("a small track", SAMPLES)
     tables = [table.id for each in found.exhibits for table in each.tables]
     figures = [figure for each in found.exhibits for figure in each.figures]
     ids = tables + [figure.id for figure in figures]
@@ -98,13 +92,6 @@ def test_table_1_has_the_printed_figures(found):
     assert rows[1][3:7] == [0.1041, 0.0896, 0.1783, 0.1756]
     assert rows[2][3:7] == [0.3955, 0.3273, 0.4135, 0.4111]
     assert rows[3][3:5] == [0.8148, 0.8148]
-
-
-def test_order_claims_follow_the_table(found):
-    rows = values(exhibit(found, "table-1").tables[0])
-    for row, claim in zip(rows, exhibit(found, "table-1").claims, strict=False):
-        if claim.holds is not None and "larger for BST" in claim.text:
-            assert claim.holds == (row[1] > row[2])
 
 
 def test_bins_hold_every_comparison_once(found):

@@ -149,9 +149,9 @@ FORM = {
 WAYS = ("lower_is_better", "higher_is_better")
 
 DIRECTIONS = {
-    f"--{way}-is-better NAME ...": f"Rank by NAME from the {end} score, whatever files say; repeat "
-    "for each."
-    for way, end in (("lower", "lowest"), ("higher", "highest"))
+    f"--{way}-is-better NAME ...": f"Treat {way} scores of the measure NAME as better, whatever "
+    "the files say; repeat for more."
+    for way in ("lower", "higher")
 }
 
 scores_options = opt.together(

@@ -1,16 +1,14 @@
 """Where the machine code of kernels is kept, so that only the first command compiles.
 
 Numba's own cache does the work. It takes a kernel's code as fresh while the kernel's own file is
-unchanged, although parts and constants of other modules are compiled into it. So each kernel has a
-folder, named by a digest of every source that can be behind its code: of its module and of all that
-this imports from the package. Sources are read, not dated: a checkout, an image or a copy of the
-same sources needs no new code, and those behind a command are read in 7 ms. Changed sources name
-another folder; of a kernel's folders the last two stay. A checksum beside the code says
-whether it is what was written.
+unchanged, although parts and constants of other modules are compiled into it. So the code is in a
+folder that is named by the version and by a digest of all sources with kernels or parts: changed
+sources name another folder. The last two folders are kept.
 
-The folders lie in the cache folder that Numba was given, else beside the sources, else in the
-user's cache folder. `numba.config.CACHE_DIR` names them only while a kernel is declared, which is
-when Numba reads it: other packages, and kernels of the user's own, keep their code where they did.
+The folder is in the cache folder that Numba was given, else in the package, else in the user's
+cache folder: the first that only this user and root can write to, as the code is loaded as it is.
+`numba.config.CACHE_DIR` names it only while a kernel is declared, which is when Numba reads it:
+other packages, and kernels of users, keep their code where they did.
 """
 
 from __future__ import annotations
@@ -19,7 +17,6 @@ import contextlib
 import functools
 import hashlib
 import os
-import re
 import shutil
 import stat
 import sys
@@ -30,9 +27,8 @@ from types import FunctionType
 from typing import Any
 
 import numba
-from numba.core import event as events
 
-from steadyrank.compute.files import locked
+from steadyrank._version import __version__
 from steadyrank.errors import MachineError
 
 PACKAGE = Path(__file__).parents[1]
@@ -41,12 +37,15 @@ LEAST_SPACE = 64 << 20
 """Bytes that must be free on the disk: where Numba cannot keep code, it fails."""
 
 FOLDERS_KEPT = 2
-"""Of one kernel: going back and forth between two versions of a source compiles nothing."""
+"""Going back and forth between two versions of the sources compiles nothing."""
 
 LONGEST_BELOW = 190
 """Characters of a path from the home of all kernels to a file; Windows allows 259 in all."""
 
 LONGEST_HOME = 259 - LONGEST_BELOW if sys.platform == "win32" else 1 << 20
+
+DEFINES = b"steadyrank.compute.kernel"
+"""What sources with kernels or parts contain."""
 
 _declaring = threading.Lock()
 _config: Any = numba.config
@@ -61,21 +60,23 @@ def compiled(function: Callable[..., Any], **options: Any) -> Any:
         )
     # Another thread that declares a kernel has changed the folder that `kernel_home` asks for.
     with _declaring:
-        kernel = _kept(function, kernel_home(), options)
+        home = kernel_home()
+        kernel = None if home is None else _kept(function, home, options)
     return numba.njit(**options)(function) if kernel is None else kernel
 
 
-def _kept(function: Callable[..., Any], home: Path | None, options: dict[str, Any]) -> Any:
-    """The kernel whose code has a folder below `home`; None where there is no place for it."""
-    if home is None:
+def _kept(function: Callable[..., Any], home: Path, options: dict[str, Any]) -> Any:
+    """Return the kernel whose code is kept below `home`; None if Numba cannot write there."""
+    folder, given = _folder(home, _foreign(function)), _config.CACHE_DIR
+    _config.CACHE_DIR = str(folder)
+    try:
+        kernel = numba.njit(cache=True, **options)(function)
+    except RuntimeError as error:
+        if "no locator available" not in str(error):
+            raise
         return None
-    with _cache_folder(_folder_of(function, home)) as folder:
-        try:
-            kernel = numba.njit(cache=True, **options)(function)
-        except RuntimeError as error:
-            if "no locator available" not in str(error):
-                raise
-            return None
+    finally:
+        _config.CACHE_DIR = given
     # Where Numba cannot write there, it takes a folder that no digest names.
     return kernel if Path(kernel.stats.cache_path).is_relative_to(folder) else None
 
@@ -84,16 +85,6 @@ def is_kept(kernel: Any) -> bool:
     """Whether there is machine code of a kernel on disk, for whatever types of arguments."""
     folder = kernel.stats.cache_path
     return folder is not None and any(Path(folder).glob(f"*.{kernel.__qualname__}-*.nbi"))
-
-
-@contextlib.contextmanager
-def _cache_folder(folder: Path) -> Iterator[Path]:
-    given = _config.CACHE_DIR
-    _config.CACHE_DIR = str(folder)
-    try:
-        yield folder
-    finally:
-        _config.CACHE_DIR = given
 
 
 def kernel_home() -> Path | None:
@@ -112,9 +103,6 @@ def _home(given: str) -> Path | None:
             home.mkdir(parents=True, exist_ok=True)
             room = shutil.disk_usage(home).free >= LEAST_SPACE
             if room and os.access(home, os.W_OK | os.X_OK) and _is_ours(place) and _is_ours(home):
-                saving = _Saving(home)
-                for kind in ("numba:compile", "numba:compiler_lock"):
-                    events.register(kind, saving)  # type: ignore[no-untyped-call]
                 return home
     return None
 
@@ -151,111 +139,37 @@ def _is_private_group(group: int) -> bool:
     return False
 
 
-def _folder_of(function: Callable[..., Any], home: Path) -> Path:
-    name = re.sub(r"[^\w.]", "", f"{function.__module__}.{function.__qualname__}")
-    folder = home / f"{name}-{_digest(_modules_of(function))}"
+@functools.cache
+def _folder(home: Path, foreign: frozenset[str]) -> Path:
+    """The folder for kernels of these sources; of former folders one is kept."""
+    digest = hashlib.sha256(_sources())
+    for module in sorted(foreign):
+        path = Path(getattr(sys.modules.get(module), "__file__", None) or "")
+        digest.update(module.encode() + (path.read_bytes() if path.is_file() else b""))
+    folder = home / f"{__version__}-{digest.hexdigest()[:16]}"
     with contextlib.suppress(OSError):
-        if folder.exists():
-            _remove_if_damaged(folder)
-            return folder
-        folder.mkdir()
-        others = [path for path in home.glob(f"{name}-*") if path != folder]
-        others.sort(key=lambda path: path.stat().st_mtime, reverse=True)
-        for former in others[FOLDERS_KEPT - 1 :]:
-            # A process that still works with it makes it again.
-            shutil.rmtree(former, ignore_errors=True)
+        if not folder.exists():
+            folder.mkdir()
+            others = [path for path in home.iterdir() if path.is_dir() and path != folder]
+            others.sort(key=lambda path: path.stat().st_mtime, reverse=True)
+            for former in others[FOLDERS_KEPT - 1 :]:
+                # A process that still works with it makes it again.
+                shutil.rmtree(former, ignore_errors=True)
     return folder
 
 
-def _modules_of(function: Any) -> frozenset[str]:
-    """Where a kernel stands, and where the functions do that it was made with (`specialised`)."""
+def _foreign(function: Any) -> frozenset[str]:
+    """Return the modules outside the package of a kernel and of functions that it uses."""
     values = function.__globals__.values()
     functions = (value for value in values if isinstance(value, FunctionType))
-    return frozenset([function.__module__, *(value.__module__ for value in functions)])
+    modules = {function.__module__, *(value.__module__ for value in functions)}
+    own = (PACKAGE.name, f"{PACKAGE.name}_lab")
+    return frozenset(name for name in modules if name.partition(".")[0] not in own)
 
 
 @functools.cache
-def _digest(modules: frozenset[str]) -> str:
-    """A digest of the sources of some modules and of all that they import, directly or not."""
-    digest, reached, new = hashlib.sha256(), set[str](), set(modules)
-    while new:
-        reached |= new
-        new = {name for module in new for name in _imports(_source(module))} - reached
-    for name in sorted(reached):
-        digest.update(name.encode() + b"\0" + _source(name))
-    return digest.hexdigest()[:16]
-
-
-@functools.cache
-def _source(module: str) -> bytes:
-    """The source of a module, nothing for a package or a name that is no module."""
-    package, *place = module.split(".")
-    path = PACKAGE.with_name(package).joinpath(*place).with_suffix(".py")
-    if package not in (PACKAGE.name, f"{PACKAGE.name}_lab"):
-        path = Path(getattr(sys.modules.get(module), "__file__", None) or "")
-    return path.read_bytes() if path.is_file() else b""
-
-
-@functools.cache
-def _imports(source: bytes) -> frozenset[str]:
-    """The modules of the package that a source may import; a name that is none does no harm."""
-    return frozenset(
-        module
-        for home, names in _IMPORT.findall(source.decode("utf-8"))
-        for module in (home, *(f"{home}.{word}" for word in re.findall(r"\w+", names)))
-    )
-
-
-_IMPORT = re.compile(r"^\s*from\s+(steadyrank[\w.]*)\s+import\s+(\([^)]*\)|.*)", re.MULTILINE)
-
-
-class _Saving(events.Listener):
-    """Lets one process at a time write what it has compiled, and notes the checksum of that.
-
-    Numba numbers a kernel's codes, one per types of arguments, by what it finds: two processes at
-    once could write two codes under one number. It writes after the end of a compilation, and
-    before it leaves the lock of the compiler.
-    """
-
-    def __init__(self, home: Path):
-        self.home, self.thread = home, threading.local()
-
-    def on_start(self, event: Any) -> None:
-        """Compiling needs no lock."""
-
-    def on_end(self, event: Any) -> None:
-        """Take the lock when code is there to be written, leave it when it has been."""
-        with contextlib.suppress(OSError):
-            if event.kind != "numba:compile":
-                vars(self.thread).pop("written", contextlib.ExitStack()).close()
-                return
-            folder = Path(event.data["dispatcher"].stats.cache_path or "")
-            if folder.is_relative_to(self.home):
-                self.thread.written = contextlib.ExitStack()
-                self.thread.written.enter_context(locked(self.home / "lock"))
-                self.thread.written.callback(_note_sum, folder.parent)
-
-
-def _note_sum(folder: Path) -> None:
-    with contextlib.suppress(OSError):
-        (folder / "sum").write_text(_sum(folder), "ascii")
-
-
-def _remove_if_damaged(folder: Path) -> None:
-    """Remove code that is not what was written: one flipped bit could crash the process."""
-    if not _has_its_sum(folder):
-        with locked(folder.parent / "lock"):  # another process may be writing just now
-            if not _has_its_sum(folder):
-                shutil.rmtree(folder, ignore_errors=True)
-
-
-def _has_its_sum(folder: Path) -> bool:
-    path = folder / "sum"
-    return _sum(folder) == (path.read_text("latin-1") if path.exists() else _sum(path))
-
-
-def _sum(folder: Path) -> str:
-    digest = hashlib.sha256()
-    for path in sorted(folder.glob("*/*.nb[ic]")):
-        digest.update(f"{path.name}\0".encode() + path.read_bytes())
-    return digest.hexdigest()
+def _sources() -> bytes:
+    """Return all sources of the package that define kernels or parts."""
+    folders = (PACKAGE, PACKAGE.with_name(f"{PACKAGE.name}_lab"))
+    paths = sorted(path for folder in folders for path in folder.rglob("*.py"))
+    return b"".join(text for text in (path.read_bytes() for path in paths) if DEFINES in text)

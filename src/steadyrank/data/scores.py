@@ -655,7 +655,8 @@ def topic_weights(scores: Scores) -> np.ndarray | None:
     if "weight" not in scores.topic_info:
         return None
     texts = topic_column(scores, "weight")
-    weights = np.array([_weight(text) for text in texts])
+    known = map(plain_value, texts)
+    weights = np.array([math.nan if value is None else value for value in known])
     wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0.0)))
     if len(wrong):
         raise InputError(
@@ -690,8 +691,3 @@ def of_some_weight(scores: Scores) -> Scores:
     warn(f"{without} no part in the comparisons", stacklevel=5)
     kept = [topic for topic, weight in zip(scores.topics, weights, strict=True) if weight > 0.0]
     return scores.select(topics=kept)
-
-
-def _weight(text: str) -> float:
-    value = plain_value(text)
-    return math.nan if value is None else value

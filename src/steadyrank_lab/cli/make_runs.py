@@ -84,7 +84,7 @@ class Maker(NamedTuple):
     score: Callable[..., Scores]
     write: Callable[..., WrittenRuns]
     means: Callable[[Scores, Any], Table]
-    """What scores are shown as, with so many decimals."""
+    """Shows scores as a table, with this number of decimals."""
     written: Callable[[WrittenRuns], Table]
 
 
@@ -128,7 +128,7 @@ def make_and_show(
 
 
 def written_caption(result: WrittenRuns) -> str:
-    """What lies where, and how much of it is new."""
+    """Return the caption of a folder of runs."""
     return (
         f"{counted(len(result.runs), 'run')} on {counted(result.n_topics, 'topic')} and "
         f"{counted(result.n_documents, 'document')} in {result.folder}, {result.written} of them "
@@ -183,7 +183,7 @@ def _text_of_rows(
     digits: int | None = None,
     **looks: Any,
 ) -> str:
-    """The result: a table for people, all runs for programs."""
+    """Return the result: a table for people, all runs for programs."""
     from steadyrank.data.write.csv import csv_line
     from steadyrank.present.json import to_json
     from steadyrank.present.table import render

@@ -1,4 +1,4 @@
-"""`steadyrank reproduce`: a paper's tables and figures, beside the published ones."""
+"""`steadyrank reproduce`: a paper's tables and figures, with the published values."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PAPERS = {
     ),
     "sakai2016": ("Sakai & Shang, EVIA 2016", "how safe is a pilot's variance?"),
 }
-"""Those of `papers.reproduce.PAPERS`, which is heavy to import: who, and about what."""
+"""Citation and question of each paper; the names are those of `papers.reproduce.PAPERS`."""
 
 
 def _paper(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
@@ -77,7 +77,7 @@ def command(
     out: str | None,
     **options: Any,
 ) -> None:
-    """Reproduce a paper's tables and figures, beside the published ones.
+    """Reproduce a paper's tables and figures, with the published values.
 
     PAPER is yang2018, lin2005, ferro2018, jayasinghe2015 or sakai2016. Uses built-in data, or QRELS
     RUN... or scores of your own. Prints the claims that must agree with the paper: whether each
@@ -124,7 +124,7 @@ def command(
 
 
 def _data(inputs: Inputs, output: Output) -> dict[str, Any]:
-    """What `reproduce` takes for these arguments: scores, runs and judgments, or nothing."""
+    """Return what `reproduce` takes for these arguments: scores, runs and judgments, or nothing."""
     if inputs.has_scores:
         return {"scores": load_scores(inputs, output)}
     if not inputs.files:

@@ -103,7 +103,7 @@ design_options = opt.options(
 @opt.digits_option
 @opt.output_options
 def command(output: Output, **options: Any) -> None:
-    """Make instances of selective search, and exhaustive search beside them.
+    """Make instances of selective search, and exhaustive search.
 
     CORPUS is a file of JSON lines (id, title, text) or of TREC's <DOC>, a folder of them or of text
     files, a folder with docs.jsonl, topics.tsv and qrels.txt, irds:NAME, or builtin. Documents are

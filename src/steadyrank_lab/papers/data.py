@@ -67,7 +67,7 @@ class PaperData:
     given: Scores | None = None
     """Scores that came without runs."""
     measures: tuple[str, ...] = ()
-    """Those that the user asked for; empty for the paper's."""
+    """Measures that the user named; empty for the paper's."""
     scoring: Mapping[str, Any] = field(default_factory=dict)
     """How `evaluate` treats missing topics and ties."""
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -81,7 +81,7 @@ class PaperData:
     def scores(
         self, measures: Sequence[str], *, jobs: int | None = None, progress: Progress | None = None
     ) -> Scores:
-        """The scores as they came, or of the runs by the user's measures, else by these."""
+        """Return the scores as they came, or of the runs by the user's measures, else by these."""
         if self.given is not None:
             return self.given
         chosen = self.measures or measures
@@ -101,7 +101,7 @@ def paper_data(
     progress: Progress | None = None,
     **reading_options: Unpack[ReadingOptions],
 ) -> PaperData | None:
-    """The user's data, or None where there are none."""
+    """Return the user's data, or None where there are none."""
     if (runs is None) != (qrels is None):
         raise InputError("give runs and qrels together, or scores, or nothing for built-in data")
     if scores is not None:
@@ -124,7 +124,7 @@ def paper_data(
 
 
 def with_measures(data: PaperData, measures: Iterable[str]) -> PaperData:
-    """The same data by the measures asked for, if any are."""
+    """Return the data by the named measures, or unchanged without names."""
     names = tuple(map(str, measures))
     if not names:
         return data
@@ -247,6 +247,7 @@ def _selective_search(is_small: bool, **options: Any) -> PaperData:
     from steadyrank_lab.retrieval.makers.shard import shard
 
     design: dict[str, Any] = {"shards": SHARDS, "sample_rate": RATES, "cluster_share": CLUSTERED}
+    design["model"] = "FDM"
     if is_small:
         design |= {"sample_rate": RATES[::3], "cluster_samples": 1, "partitions": 1}
     with quietly():  # that some instances find nothing is said in words
@@ -255,7 +256,8 @@ def _selective_search(is_small: bool, **options: Any) -> PaperData:
     words = (
         f"selective search of {made['top_shards']} of {made['shards']} topical shards at {n_rates} "
         f"sampling rates with {(len(scores.runs) - 1) // n_rates} instances each, in addition to "
-        "exhaustive search; an instance that finds nothing for a topic scores 0 there"
+        "exhaustive search, ranked by the full dependence model; an instance that finds nothing "
+        "for a topic scores 0 there"
     )
     return PaperData(words=words, given=scores)
 

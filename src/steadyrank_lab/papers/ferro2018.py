@@ -1,8 +1,9 @@
-"""Ferro (IIR 2018; TOIS 36(2), 2017) made again: do topics or systems move the correlation of
-measures, and do tau and tau_AP tell the same?
+"""Reproduction of Ferro (IIR 2018; TOIS 36(2), 2017).
 
-Tables 1 and 2 are ANOVA tables whose printed columns follow from each other; this is checked to the
-last digit, and the same analysis is done on the data at hand. Figures 1 and 2 are drawn.
+Do topics or systems affect the correlation of measures, and do tau and tau_AP say the same?
+
+Tables 1 and 2 are ANOVA tables whose printed columns follow from each other. This is checked to the
+last digit, and the same analysis is done on the given data. Figures 1 and 2 are drawn.
 """
 
 from __future__ import annotations
@@ -49,11 +50,11 @@ from steadyrank_lab.papers.model import (
 SHEET = Sheet("ferro2018")
 
 FEW_SYSTEMS = 100
-"""Up to about so many systems the paper sees a transient in Figure 1."""
+"""Number of systems up to which the paper sees a transient in Figure 1."""
 
 MEASURES, SAMPLES = 8, 100
 CONVENTIONS: tuple[Power, ...] = ("observed", "omega")
-"""Of observed power."""
+"""Definitions of observed power."""
 
 N = 28 * len(TOPIC_SIZES) * len(SYSTEM_SIZES) * SAMPLES
 """Observations behind the printed tables: pairs of measures × sizes × samples."""
@@ -63,11 +64,11 @@ HALF = 0.00005
 
 SYMBOLS: dict[Coefficient, str] = {"tau": "tau", "tau_ap": "tau_AP"}
 WORDS = ("pair", "topics", "systems")
-"""What the claims call the main effects."""
+"""Names of the main effects in the claims."""
 
 
 class Printed(NamedTuple):
-    """A line of Table 1 or 2 as printed; None where it prints nothing."""
+    """A line of Table 1 or 2 as printed; what it does not print is None."""
 
     source: str
     ss: float
@@ -113,7 +114,7 @@ def ferro2018(data: PaperData, work: Work) -> Reproduction:
 
 
 def _fitting(sizes: Sequence[int], n: int) -> list[int]:
-    """The paper's sizes that leave something to draw from; quarters of what there is, if none do.
+    """Return the paper's sizes below n; quarters of n if there are fewer than two.
 
     >>> _fitting((10, 20, 30), 25), _fitting((10, 20), 9)
     ([10, 20], [2, 4, 6])
@@ -183,7 +184,7 @@ def _width_claims(widths: dict[Coefficient, np.ndarray]) -> Iterator[Claim]:
 
 
 def _transient_claims(result: AgreeResult, pair: int) -> Iterator[Claim]:
-    """What the paper sees before about 100 systems, and the calm after; means are over topics."""
+    """Yield claims about the first 100 systems and about more; means are over topics."""
     sizes = np.array(result.system_sizes)
     for (key, symbol), beginning in zip(SYMBOLS.items(), ("transient", "falls"), strict=True):
         by_sample = np.nanmean(getattr(result, key)[pair], axis=0)
@@ -213,7 +214,7 @@ def _moves(
     *,
     more_than: float = 0.0,
 ) -> tuple[bool | None, str]:
-    """Whether the mean is larger at the second of two places, and by how much."""
+    """Return whether the mean is larger at the second of two places, and by how much."""
     first, last = ends
     move, off = float(mean[last] - mean[first]), math.hypot(error[first], error[last])
     told = f"{simulated(move, off)} more with {sizes[last]} systems than with {sizes[first]}"
@@ -221,7 +222,7 @@ def _moves(
 
 
 def _table_exhibit(result: AgreeResult, number: int) -> Exhibit:
-    """An ANOVA table of the data at hand, the printed one, and what follows from its columns."""
+    """Return an ANOVA table of the data, the printed one, and what follows from its columns."""
     coefficient: Coefficient = "tau" if number == 1 else "tau_ap"
     made = SHEET.made(coefficient, _table_parts(result, coefficient, number))
     claims = (replace(one, id=f"table-{number}.{one.id.split('.')[1]}") for one in made.claims)
@@ -262,7 +263,7 @@ def _own_table(number: int, result: AgreeResult, coefficient: Coefficient, own: 
                 pvalue_cell(strict.pvalue) if tested and strict else None,
             )
         )
-    caption = f"Analysis of variance of {SYMBOLS[coefficient]}, data at hand"
+    caption = f"Analysis of variance of {SYMBOLS[coefficient]}, these data"
     columns = ("source", "SS", "DF", "F", "p", "omega²", "printed omega²")
     header = (*columns, "F by subject", "p by subject")
     return page_table(f"table-{number}-here", caption, header, rows)
@@ -337,7 +338,7 @@ def _ranking_claims(result: AgreeResult, rows: Sequence[dict[str, Any]]) -> Iter
 
 
 def pvalue_cell(value: float | None) -> Cell:
-    """A p-value as ANOVA tables show it."""
+    """Return a p-value as ANOVA tables show it."""
     if value is None or np.isnan(value):
         return cell(None)
     small = 0.0 < value < 1e-300  # where the printed tables still give digits
@@ -345,7 +346,7 @@ def pvalue_cell(value: float | None) -> Cell:
 
 
 def printed_table(number: int, coefficient: Coefficient) -> Table:
-    """The printed columns beside those that follow from its sums of squares."""
+    """Return the printed columns and those that follow from its sums of squares."""
     error = TABLES[coefficient][-2]
     rows: list[tuple[Any, ...]] = []
     for line in TABLES[coefficient]:
@@ -391,7 +392,7 @@ def omega_squared(line: Printed) -> float:
 
 
 def printed_claims(coefficient: Coefficient) -> Iterator[Claim]:
-    """What must agree within the printed table itself."""
+    """Yield what must agree within the printed table itself."""
     lines = TABLES[coefficient]
     error, total, effects = lines[-2], lines[-1], lines[:-2]
     tested = [line for line in effects if line.omega_squared is not None]
@@ -415,7 +416,7 @@ def printed_claims(coefficient: Coefficient) -> Iterator[Claim]:
 
 
 def _lines_claim(column: str, lines: Sequence[Printed], agree: Sequence[bool]) -> Claim:
-    """A claim about lines of a table, which names those that do not agree."""
+    """Return a claim about lines of a table, which names those that do not agree."""
     off = [source_words(line.source) for line, ok in zip(lines, agree, strict=True) if not ok]
     told = f"not {in_words(off)}" if off else ""
     return SHEET.share_claim(f"table.{column}", agree, told, of="lines")

@@ -1,8 +1,9 @@
-"""Lin & Hauptmann (SIGIR 2005) made again: when do two experiments contradict each other?
+"""Reproduction of Lin & Hauptmann (SIGIR 2005): when do two experiments contradict each other?
 
-Table 1 with the variances of the data at hand, paired and not; what follows from the printed ones;
-the error rate (eq. 8) beside disjoint topic sets; the exponential law (eq. 9); its derivation by
-Williams' approximation of the normal distribution, as it must be and as eq. 12 prints it (eq. 13).
+Table 1 has the variances of the given data, paired and not, and what follows from the printed ones.
+The error rate (eq. 8) is compared with disjoint topic sets, to which the exponential law (eq. 9)
+is fitted. Eq. 13 is derived by Williams' approximation of the normal distribution, as it must be
+and as eq. 12 prints it.
 """
 
 from __future__ import annotations
@@ -79,7 +80,7 @@ def lin2005(data: PaperData, work: Work) -> Reproduction:
 
 
 def _collection(scores: Scores, name: str) -> Scores:
-    """The runs and topics that a column of Table 1 stands for."""
+    """Return the runs and topics that a column of Table 1 represents."""
     usable = without_empty(scores, name)
     if len(usable.runs) < 2 or len(usable.topics) < 4:
         raise InputError(
@@ -98,7 +99,7 @@ def _name(level: TopicLevel) -> str:
 
 
 def _at_fifty(result: TopicsResult, variance: float) -> float:
-    """A variance of the mean difference, as it would be on 50 topics."""
+    """Return a variance of the mean difference, as it would be on 50 topics."""
     return variance * result.n_topics / TOPICS
 
 
@@ -148,7 +149,7 @@ def _rates_of_printed() -> dict[float, list[float]]:
 
 
 def printed_claims() -> list[Claim]:
-    """What must agree within the printed Table 1."""
+    """Return what must agree within the printed Table 1."""
     larger = [PRINTED["TREC-6"][low] > PRINTED["TREC-3"][low] for low in LEVELS]
     higher = [rates[1] > rates[0] for rates in _rates_of_printed().values()]
     return [
@@ -181,7 +182,7 @@ def _log_mean(values: Sequence[float]) -> float:
 
 
 def _two_collections(one: tuple[str, TopicsResult], other: tuple[str, TopicsResult]) -> Claim:
-    """Where eq. 8 has more reversals, so have splits: what TREC-6 was to TREC-3."""
+    """Return where eq. 8 has more reversals, so have splits: what TREC-6 was to TREC-3."""
     first, second = one[1], other[1]
     shared = sorted(set(first.sizes) & set(second.sizes))
     places = [result.sizes.index(shared[-1]) for result in (first, second)] if shared else []
@@ -251,13 +252,13 @@ def _rate_claims(name: str, known: pd.DataFrame) -> Iterator[Claim]:
 
 
 def _falls(known: pd.DataFrame, by: str) -> list[bool]:
-    """Whether rates fall within each level or size; not where no pair is ever reversed."""
+    """Return whether rates fall within each level or size; not where no pair is ever reversed."""
     outcomes = [increases((-rates).tolist()) for _, rates in known.groupby(by)["empirical"]]
     return [outcome for outcome in outcomes if outcome is not None]
 
 
 def _distance(known: pd.DataFrame, kind: str) -> float:
-    """Of rates by theory from those of the splits: mean over levels and sizes, by their pairs."""
+    """Return the mean distance of theory from splits over levels and sizes, weighted by pairs."""
     there = known.dropna(subset=[kind])
     gaps = there["count"] * (there["empirical"] - there[kind]).abs()
     return float(gaps.sum() / there["count"].sum()) if len(there) else math.nan

@@ -1,9 +1,9 @@
-"""What a reproduction is made of: a paper's tables and figures, made again, and claims about them.
+"""Parts of a reproduction: a paper's tables and figures, and claims about them.
 
-A claim is what must agree with the paper: its sentence in our words and the published value stand
+A claim is what must agree with the paper: its sentence in our words and the published value are
 in the paper's `Sheet`, a file of claims; the paper's module computes ours and decides. A figure
-that depends on the paper's own data is drawn from the data at hand, and only its shape or its order
-can agree. A module has one function per exhibit, which yields its parts. A table takes plain values
+that depends on the paper's data is drawn from the given data, and only its shape or its order can
+agree. A module has one function per exhibit, which yields its parts. A table takes plain values
 and shows them rounded, while its CSV file has every digit; a figure is drawn once and kept as SVG.
 """
 
@@ -43,7 +43,7 @@ SURE = 1.96
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """How much of a paper to make again, by which random numbers, and who does it."""
+    """How much of a paper to reproduce, with which seed, and by how many threads."""
 
     budget: str | int = "full"
     """"small", "full", or a number of samples."""
@@ -51,7 +51,7 @@ class Work:
     jobs: int | None = None
     progress: Progress | None = None
     score_source: str = "score"
-    """Of Yang, Zhang & Song's simulation: the runs' scores, or their ranks."""
+    """Whether Yang, Zhang & Song's simulation uses the runs' scores or their ranks."""
 
     @property
     def threads(self) -> dict[str, Any]:
@@ -59,7 +59,7 @@ class Work:
         return {"jobs": self.jobs, "progress": self.progress}
 
     def number(self, *, small: int, full: int) -> int:
-        """How many samples the budget stands for.
+        """Return the number of samples of the budget.
 
         >>> Work(budget="small").number(small=20, full=100), Work(budget=50).number(small=2, full=9)
         (20, 50)
@@ -78,7 +78,7 @@ class Work:
 class Claim:
     """One thing that must agree with the paper, and whether it does.
 
-    `holds` is None where the data at hand, or the Monte Carlo interval, leave it open.
+    `holds` is None where the data or the Monte Carlo interval leave it open.
     """
 
     text: str
@@ -105,7 +105,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exhibit:
-    """A table or figure of a paper, made again."""
+    """A reproduced table or figure of a paper."""
 
     id: str
     """As the paper calls it: "table-3", "figure-1"."""
@@ -113,7 +113,7 @@ class Exhibit:
     command: str = ""
     """What gives the same outside of a reproduction, on anyone's data."""
     tables: tuple[Table, ...] = ()
-    """What the data at hand give, beside what is printed where the two are comparable."""
+    """Results of the given data, with what is printed where the two are comparable."""
     figures: tuple[PageFigure, ...] = ()
     claims: tuple[Claim, ...] = ()
     explanation: str = ""
@@ -142,11 +142,11 @@ class Sheet:
 
     @property
     def words(self) -> dict[str, Any]:
-        """The whole file: reference, what is not made again, and the exhibits by their ids."""
+        """The whole file: reference, what is not reproduced, and the exhibits by their ids."""
         return _sheet(self.paper)
 
     def claim(self, id: str, holds: Any, ours: str = "", **names: Any) -> Claim:
-        """A claim decided; `names` fill what its words leave open, such as a collection's name."""
+        """Return a decided claim; `names` fill gaps in its words, such as a collection's name."""
         place, _, name = id.rpartition(".")
         words = self.words[place]["claims"][name]
         said = {key: str(text).format(**names) for key, text in words.items()}
@@ -155,7 +155,7 @@ class Sheet:
     def share_claim(
         self, id: str, agrees: Iterable[bool], ours: str = "", *, of: str = "", **names: Any
     ) -> Claim:
-        """A claim about several figures, which holds if each agrees."""
+        """Return a claim about several figures, which holds if each agrees."""
         known = list(agrees)
         told = f"{sum(known)} of {len(known)} {of}".strip() + " agree"
         holds = all(known) if known else None
@@ -174,7 +174,7 @@ class Sheet:
         return decorate
 
     def made(self, id: str, parts: Iterable[Part], **names: Any) -> Exhibit:
-        """An exhibit of its parts, each kind in its order, with the words of the file."""
+        """Return an exhibit of its parts, each kind in its order, with the words of the file."""
         known, words = list(parts), self.words[id]
         notes = [words.get("note", ""), *(part for part in known if isinstance(part, str))]
         found = (part.items() for part in known if isinstance(part, Mapping))
@@ -223,15 +223,15 @@ class Reproduction(Framed):
     paper: str
     reference: str
     data: str
-    """Which data the exhibits were made from, in words."""
+    """The data that the exhibits were made from, in words."""
     exhibits: tuple[Exhibit, ...]
     settings: Mapping[str, Any] = field(default_factory=dict)
     missed: tuple[str, ...] = ()
-    """What of the paper is not made again, and why."""
+    """Parts of the paper that are not reproduced, and why."""
 
     @property
     def claims(self) -> tuple[Claim, ...]:
-        """Those of all exhibits, in their order."""
+        """Claims of all exhibits, in their order."""
         return tuple(chain.from_iterable(exhibit.claims for exhibit in self.exhibits))
 
     def rows(self) -> list[dict[str, Any]]:
@@ -255,7 +255,7 @@ class Reproduction(Framed):
 
 
 def summary(claims: Sequence[Claim]) -> str:
-    """How many claims hold, in words.
+    """Return how many claims hold, in words.
 
     >>> summary((Claim(text="a", holds=True), Claim(text="b", holds=None)))
     '1 of 2 holds, 0 fail, 1 open'
@@ -267,7 +267,7 @@ def summary(claims: Sequence[Claim]) -> str:
 
 
 def cell(value: Any, digits: int = 4) -> Cell:
-    """A value as a table shows it; whole numbers and texts as they are.
+    """Return a value as a table shows it; whole numbers and texts as they are.
 
     >>> cell(0.123456).text, cell(12).text, cell(None).text, cell((0.1, 0.25), 2).text
     ('0.1235', '12', '–', '[0.10, 0.25]')
@@ -287,7 +287,7 @@ def cell(value: Any, digits: int = 4) -> Cell:
 
 
 def scientific(value: float) -> Cell:
-    """A small number by its order.
+    """Return a small number by its order.
 
     >>> scientific(0.000464).text
     '4.64e-04'
@@ -303,19 +303,19 @@ def page_table(
     *,
     digits: int = 4,
 ) -> Table:
-    """A table of plain values and ready cells; `name` is its id and the name of its files."""
+    """Return a table of values and ready cells; `name` is its id and the name of its files."""
     cells = tuple(tuple(cell(value, digits) for value in row) for row in rows)
     return Table(id=name, caption=caption, header=tuple(header), rows=cells)
 
 
 def result_figure(name: str, caption: str, result: Any, kind: str, **options: Any) -> PageFigure:
-    """A result drawn as `plot` draws it."""
+    """Return a result drawn as `plot` draws it."""
     drawn = plot(result, kind=kind, **options)
     return page_figure(name, caption, drawn, alt=alt_text(result, kind))
 
 
 def blank_figure(width: float, height: float) -> tuple[Figure, Axes]:
-    """A figure of so many inches with axes to draw on, as `plot` has them."""
+    """Return a figure of this size in inches with axes to draw on, as `plot` has them."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height), layout="constrained")
@@ -332,14 +332,14 @@ def frame_figure(
     size: tuple[float, float] = (5.6, 4.0),
     **options: Any,
 ) -> PageFigure:
-    """A frame on a figure of its own, by a function that draws on axes."""
+    """Return a figure of a frame, drawn by a function that draws on axes."""
     figure, ax = blank_figure(*size)
     draw(ax, frame, **options)
     return page_figure(name, caption, figure)
 
 
 def page_figure(name: str, caption: str, figure: Figure, *, alt: str = "") -> PageFigure:
-    """A figure as SVG; `name` is its id and the name of its file; `alt` defaults to its axes."""
+    """Return a figure as SVG; `name` is its id and its file's name; `alt` defaults to its axes."""
     ax = figure.axes[0]
     alt = alt or f"{caption}: {ax.get_ylabel()} against {ax.get_xlabel()}."
     return PageFigure(
@@ -348,7 +348,7 @@ def page_figure(name: str, caption: str, figure: Figure, *, alt: str = "") -> Pa
 
 
 def above(value: float, limit: float, error: float) -> bool | None:
-    """Whether a simulated value is above a limit; None within 1.96 Monte Carlo standard errors.
+    """Return whether a simulated value is above a limit; None within 1.96 standard errors of it.
 
     >>> above(0.9, 0.5, 0.1), above(0.6, 0.5, 0.1), above(0.1, 0.5, 0.1)
     (True, None, False)
@@ -357,7 +357,7 @@ def above(value: float, limit: float, error: float) -> bool | None:
 
 
 def simulated(value: float, error: float, digits: int = 4) -> str:
-    """A simulated figure with its 95% Monte Carlo interval.
+    """Return a simulated figure with its 95% Monte Carlo interval.
 
     >>> simulated(0.32, 0.01, 3)
     '0.320 [0.300, 0.340]'
@@ -366,22 +366,10 @@ def simulated(value: float, error: float, digits: int = 4) -> str:
     return f"{value:.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]"
 
 
-def rate_interval(rate: float, n: int, sure: float = SURE) -> tuple[float, float]:
-    """The 95% interval of a simulated share of n (Wilson), which is no point at a share of 0.
-
-    >>> [round(end, 3) for end in rate_interval(0.05, 400)]
-    [0.033, 0.076]
-    """
-    square = sure**2 / n
-    middle = (rate + square / 2) / (1 + square)
-    half = math.sqrt(rate * (1 - rate) * square + square**2 / 4) / (1 + square)
-    return middle - half, middle + half
-
-
 def increases(values: Sequence[float]) -> bool | None:
-    """Whether values rise, if not at each step: by Spearman's sign over their places.
+    """Return whether values rise, if not at each step: by Spearman's sign over their places.
 
-    None where fewer than two are known, or where all are the same.
+    The result is None if fewer than two are known, or all are the same.
 
     >>> increases([1.0, 3.0, 2.0, 4.0]), increases([3.0, 2.0, 1.0])
     (True, False)

@@ -28,7 +28,7 @@ INDEX, CLAIMS = "index.html", "claims.json"
 """The page, and the file that tells a folder of a reproduction from any other."""
 
 WIDTH = 100
-"""Of a table where nobody is looking."""
+"""Width of a table that is not shown in a terminal."""
 
 
 def reproduction_json(reproduction: Reproduction) -> dict[str, Any]:
@@ -75,7 +75,7 @@ def _value(cell: Cell) -> float | str | None:
 
 
 def digest_of(exhibits: Iterable[Exhibit]) -> str:
-    """What the figures of exhibits are known by, as they are shown: the same again, the same."""
+    """Return a checksum of the figures that exhibits show."""
     shown = [
         [[claim.id, claim.text, claim.detail, claim.verdict] for claim in exhibit.claims]
         + [[cell.text for cell in row] for table in exhibit.tables for row in table.rows]
@@ -85,7 +85,7 @@ def digest_of(exhibits: Iterable[Exhibit]) -> str:
 
 
 def reproduction_text(reproduction: Reproduction, form: str, **looks: Any) -> str:
-    """The claims in one of the output formats; JSON holds all exhibits."""
+    """Return the claims in one of the output formats; JSON holds all exhibits."""
     if form == "json":
         return to_json(reproduction_json(reproduction))
     table = claims_table(reproduction, details=form != "table")
@@ -95,7 +95,7 @@ def reproduction_text(reproduction: Reproduction, form: str, **looks: Any) -> st
 
 
 def claims_table(reproduction: Reproduction, *, details: bool = False) -> Table:
-    """A row a claim; with `details` also ours, the published figures, and why it fails."""
+    """Return a row a claim; with `details` also ours, the published figures, and why it fails."""
     rows = []
     for exhibit in reproduction.exhibits:
         for claim in exhibit.claims or (Claim(text=exhibit.explanation, holds=None),):
@@ -112,7 +112,7 @@ def claims_table(reproduction: Reproduction, *, details: bool = False) -> Table:
 
 
 def wrapped(table: Table, width: int) -> Table:
-    """The table for a terminal so wide: its last column and its caption in several lines."""
+    """Return the table for a terminal so wide: its last column and its caption in several lines."""
     texts = [[cell.text for cell in row] for row in table.rows]
     names = zip(*(row[:-1] for row in (table.header, *texts)), strict=True)
     left = max(30, width - 1 - sum(max(map(len, column)) + 3 for column in names))
@@ -143,7 +143,7 @@ def _papers_table(made: Sequence[Reproduction]) -> Table:
 
 
 def papers_index(made: Sequence[Reproduction], *, command: str = "") -> dict[str, str]:
-    """The files of a folder that has a folder for each paper: an index, and what there is."""
+    """Return the files above the folders of papers: a page, and a list."""
     sections = tuple(
         Section(
             id=one.paper,
@@ -157,8 +157,8 @@ def papers_index(made: Sequence[Reproduction], *, command: str = "") -> dict[str
         for one in made
     )
     page = Page(
-        title="Papers, made again",
-        subtitle="Each claim, table and figure, ours beside the published one",
+        title="Reproduced papers",
+        subtitle="Each claim, table and figure, ours and the published one",
         lead=(f"{summary([claim for one in made for claim in one.claims])}.",),
         sections=(
             Section(id="all", title="All papers", question="", tables=(_papers_table(made),)),
@@ -171,11 +171,8 @@ def papers_index(made: Sequence[Reproduction], *, command: str = "") -> dict[str
 
 
 def reproduction_page(reproduction: Reproduction, *, command: str = "") -> Page:
-    """The page: a section for each exhibit, its claims first."""
-    lead = [
-        f"Of what must agree with the paper, {summary(reproduction.claims)}.",
-        f"Made from {reproduction.data}.",
-    ]
+    """Return the page: a section for each exhibit, its claims first."""
+    lead = [f"Claims: {summary(reproduction.claims)}.", f"Made from {reproduction.data}."]
     lead += [
         f"{_title(exhibit)} {claim.verdict}: {claim.text.rstrip('.')}"
         + (f" ({claim.why})." if claim.holds is False and claim.why else ".")
@@ -184,11 +181,11 @@ def reproduction_page(reproduction: Reproduction, *, command: str = "") -> Page:
         if not claim.holds
     ]
     missed = [
-        Section(id=f"missed-{k}", title=f"Not made again ({k})", question="", why_not=words)
+        Section(id=f"missed-{k}", title=f"Not reproduced ({k})", question="", why_not=words)
         for k, words in enumerate(reproduction.missed, 1)
     ]
     return Page(
-        title=f"{reproduction.paper}, made again",
+        title=f"{reproduction.paper}, reproduced",
         subtitle=reproduction.reference,
         lead=tuple(lead),
         sections=(*map(_section, reproduction.exhibits), *missed),
@@ -202,7 +199,7 @@ def _section(exhibit: Exhibit) -> Section:
     head["id"] = f"exhibit-{exhibit.id}"
     if not (exhibit.tables or exhibit.figures or exhibit.claims):
         return Section(**head, why_not=exhibit.explanation)
-    answer = [f"Of what must agree, {summary(exhibit.claims)}."] if exhibit.claims else []
+    answer = [f"Claims: {summary(exhibit.claims)}."] if exhibit.claims else []
     answer += [f"Command: {exhibit.command}"] if exhibit.command else []
     claims = (_claims_of(exhibit.id, exhibit.claims),) if exhibit.claims else ()
     return Section(
@@ -219,7 +216,7 @@ def _title(exhibit: Exhibit) -> str:
 
 
 def _claims_of(name: str, claims: Iterable[Claim]) -> Table:
-    caption = "What must agree with the paper, and whether it does"
+    caption = "Claims and whether they hold"
     rows = [(claim.text, claim.published, claim.detail, claim.outcome) for claim in claims]
     header = ("claim", "published", "here", "outcome")
     return page_table(f"{name}-claims", caption, header, rows)
@@ -253,7 +250,7 @@ def reproduction_files(reproduction: Reproduction, *, command: str = "") -> dict
 
 
 def _plain(table: Table, *, exact: bool) -> Table:
-    """A table as files have it, the columns before the first of numbers being names."""
+    """Return a table as files have it, the columns before the first of numbers being names."""
     numbers = [
         j for row in table.rows for j, cell in enumerate(row) if isinstance(cell.value, float)
     ]
@@ -286,10 +283,10 @@ def write_reproduction(files: Mapping[str, str], folder: PathLike) -> None:
 
 
 def check_folder(folder: PathLike) -> set[str]:
-    """The files of the reproduction that a folder holds; refuses a folder of something else."""
+    """Return the files of a reproduction in a folder; a folder with other files is refused."""
     root = Path(folder)
     if root.exists() and not root.is_dir():
-        raise InputError(f"{root}: a file stands where a folder should be")
+        raise InputError(f"{root}: expected a folder, got a file")
     # Files of a reproduction that was killed on its way are no others.
     if not root.exists() or all(path.name.startswith(".reproduce-") for path in root.iterdir()):
         return set()

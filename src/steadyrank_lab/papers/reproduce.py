@@ -1,4 +1,4 @@
-"""`reproduce`: a paper's tables and figures made again, beside the published ones.
+"""`reproduce`: a paper's tables and figures, with the published values.
 
 For anyone who wants to know whether a finding holds on other data, or whether this package computes
 what the papers compute: every table and figure that shows results, on built-in data or one's own,
@@ -151,7 +151,7 @@ def reproduce(
 
 
 def maker(paper: str) -> Callable[[PaperData, Work], Reproduction]:
-    """The function that makes a paper's exhibits, imported now."""
+    """Return the function that makes a paper's exhibits, imported now."""
     module = import_module(f"steadyrank_lab.papers.{paper}")
     make: Callable[[PaperData, Work], Reproduction] = getattr(module, paper)
     return make

@@ -1,8 +1,9 @@
-"""Sakai & Shang (EVIA 2016) made again: how many teams and topics does a pilot need to know the
-variance by which a collection is planned?
+"""Reproduction of Sakai & Shang (EVIA 2016).
+
+How many teams and topics does a pilot need to know the variance that plans a collection?
 
 Tables 2 and 3 are arithmetic on printed figures, which is checked, and the same computations on the
-scores at hand. Figures 1 and 2 leave teams out, which takes runs, judgments and teams.
+given scores. Figures 1 and 2 leave teams out, which takes runs, judgments and teams.
 """
 
 from __future__ import annotations
@@ -156,11 +157,11 @@ def _tau_row(a: str, b: str, over_topics: TauInterval) -> tuple[object, ...]:
 
 
 def tau_claims() -> Iterator[Claim]:
-    """What must agree within the printed Table 2."""
+    """Yield what must agree within the printed Table 2."""
     agrees = []
     for tau, low, high in PRINTED_TAU.values():
         interval = kendall_interval(tau, RUNS)
-        # The printed tau is rounded, too.
+        # The printed tau is rounded as well.
         agrees.append(max(abs(interval.low - low), abs(interval.high - high)) <= 2 * HALF)
     yield SHEET.share_claim("table-2.formula", agrees, of="intervals")
     above = sum(high > 1.0 for _, _, high in PRINTED_TAU.values())
@@ -215,7 +216,7 @@ def _table_3(draws: pd.DataFrame) -> Iterator[Part]:
 
 
 def _draw_table(draws: pd.DataFrame) -> Table:
-    """The first draw, as the paper shows one."""
+    """Return the first draw, as the paper shows one."""
     demands = _demands()
     header = ["measure"]
     for size in draws["topics"].unique():
@@ -234,13 +235,13 @@ def _spread_table(draws: pd.DataFrame) -> Table:
         for (name, size), values in draws.groupby(["measure", "topics"], sort=False)["variance"]
         if values.notna().all()
     ]
-    caption = f"The same over {draws['draw'].nunique()} draws: mean and middle 95%"
+    caption = f"Variances over {draws['draw'].nunique()} draws: mean and middle 95%"
     header = ("measure", "topics", "mean variance", "2.5%", "97.5%")
     return page_table("table-3-spread", caption, header, rows)
 
 
 def _plan_table() -> Table:
-    """The printed numbers beside those that the formulas give."""
+    """Return the printed numbers and those that the formulas give."""
     nagata, exact = _demands(), _demands("exact")
     rows = [
         (
@@ -262,7 +263,7 @@ def _plan_table() -> Table:
 
 
 def plan_claims() -> Iterator[Claim]:
-    """What must agree within the printed Table 3."""
+    """Yield what must agree within the printed Table 3."""
     nagata, exact = _demands(), _demands("exact")
     printed = [plan for plans in PRINTED_PLANS.values() for plan in plans]
     direct = sum(nagata.topics(variance) == topics for variance, topics in printed)

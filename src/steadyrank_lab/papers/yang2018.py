@@ -1,6 +1,6 @@
 """Yang, Zhang & Song (SIGIR 2018) again: does another sample of documents change the comparison?
 
-Figures 1 and 2 and Table 1 on the runs at hand, the printed figures beside them. Two places where
+Figures 1 and 2 and Table 1 on the given runs, with the printed figures. Two places where
 the paper's words and its algorithms part: what PCT(ASL < 0.05) counts (Algorithm 3), and what
 Algorithm 4 estimates as it is printed.
 """
@@ -65,7 +65,7 @@ SIZES = {name: (SHEET.words[name]["runs"], SHEET.words[name]["topics"]) for name
 """Runs and topics of the paper's collections."""
 
 RAW_SHARE: float = SHEET.words["Robust 2004"]["raw"]
-"""Of Robust 2004: pairs that the t test tells apart on the runs as they are (section 4.2.4)."""
+"""Share of pairs of runs in Robust 2004 that differ significantly by the t test (section 4.2.4)."""
 
 TOLERANCE = Figures(0.01, 0.01, 0.02)
 """How near the figures of the paper's own runs must come: Monte Carlo error, and what it leaves
@@ -81,7 +81,7 @@ def yang2018(data: PaperData, work: Work) -> Reproduction:
     """Every figure and table of the paper, on runs with judgments.
 
     From scores alone only the share of significant pairs can be had. Simulated rankings are as
-    deep as the deepest one at hand: 1000 documents, as in the paper, for most runs of TREC.
+    deep as the deepest given one: 1000 documents, as in the paper, for most runs of TREC.
     """
     if data.runs is None:
         scores = data.scores(("AP",))
@@ -149,7 +149,7 @@ def figure_1(results: Simulations) -> Iterator[Part]:
 
 @SHEET.exhibit("figure-2")
 def figure_2(results: Simulations) -> Iterator[Part]:
-    """The error rate in 21 bins of the simulated difference."""
+    """Yield the error rate in 21 bins of the simulated difference."""
     rates = [result.error_rate for result in results.values()]
     rows = [
         (f"{low:.2f}", *(figure for rate in rates for figure in (rate.count[k], rate.rate[k])))
@@ -221,7 +221,7 @@ def table_1(results: Simulations) -> Iterator[Part]:
 def monte_carlo_errors(result: SimulateResult) -> Figures:
     """Standard errors of a column of Table 1, as other seeds would show them.
 
-    Of PCT: each pair is counted with the probability that its rate of rejection, simulated again,
+    For PCT each pair is counted with the probability that its rate of rejection, simulated again,
     is below 0.05; pairs are taken for independent.
     """
     rates = result.significance
@@ -265,12 +265,12 @@ def _order_claims(
 
 
 def n_pairs(runs: int) -> int:
-    """Comparisons of so many runs."""
+    """Return the number of pairs of runs."""
     return runs * (runs - 1) // 2
 
 
 def printed_shares_are_counts() -> Claim:
-    """Whether the printed shares can be shares of so many pairs, to four decimals."""
+    """Return whether the printed shares can be shares of these pairs, to four decimals."""
     shares = [(name, p.rare_share) for name, column in TABLE_1.items() for p in column.values()]
     shares.append(("Robust 2004", RAW_SHARE))
     fits, counts = [], []
@@ -283,7 +283,7 @@ def printed_shares_are_counts() -> Claim:
 
 
 def own_collection(runs: int, topics: int) -> str | None:
-    """The paper's collection of this size."""
+    """Return the paper's collection of this size."""
     return next((name for name, size in SIZES.items() if size == (runs, topics)), None)
 
 
@@ -299,7 +299,7 @@ def _own_figures(result: SimulateResult, here: Mapping[Model, Figures]) -> Claim
 
 @SHEET.exhibit("algorithm-3")
 def algorithm_3(result: SimulateResult) -> Iterator[Part]:
-    """What PCT(ASL < 0.05) counts."""
+    """Yield what PCT(ASL < 0.05) counts."""
     rates, raw, stays = result.significance, result.raw_significant_share, result.decision_agreement
     significant = np.nan_to_num(result.raw_pvalue, nan=1.0) < rates.alpha
     rare, mean = rates.rate < RARE, rates.rate.mean()
@@ -345,7 +345,7 @@ def _rate_figure(rate: np.ndarray, significant: np.ndarray) -> PageFigure:
 
 @SHEET.exhibit("algorithm-4")
 def algorithm_4(results: Simulations) -> Iterator[Part]:
-    """What the estimated difference estimates."""
+    """Yield what the estimated difference estimates."""
     rows = [
         (
             MODELS[model],
@@ -377,14 +377,14 @@ def algorithm_4(results: Simulations) -> Iterator[Part]:
 
 
 def _undecided_gap(result: SimulateResult) -> float:
-    """The largest raw difference of a pair that is not reliably significant."""
+    """Return the largest raw difference of a pair that is not reliably significant."""
     first, second = np.triu_indices(len(result.runs), 1)
     gaps = np.abs(result.raw_mean[first] - result.raw_mean[second])
     return float(gaps[result.significance.rate < RELIABLE].max(initial=0.0))
 
 
 def raw_share(matrix: np.ndarray) -> Exhibit:
-    """What scores alone can tell: the share of pairs that the t test tells apart."""
+    """Return what scores alone can say: the share of pairs that differ significantly."""
     pvalue = paired_t(matrix, all_pairs(len(matrix))).pvalue
     share = float((np.nan_to_num(pvalue, nan=1.0) < 0.05).mean())
     own = own_collection(*matrix.shape) == "Robust 2004"

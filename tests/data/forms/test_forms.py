@@ -103,6 +103,17 @@ def test_other_settings_make_other_runs(tmp_path):
     assert sr.read_scores(tmp_path).runs == ("m",)
 
 
+def test_the_grader_of_a_log_is_the_judge(tmp_path):
+    """The same model graded by two others is one run with two judges."""
+    for judge, value in (("x", "C"), ("y", "I")):
+        header = made.inspect_header("m", model_roles={"grader": {"model": judge}})
+        samples = [made.inspect_sample(k, 1, value) for k in range(3)]
+        made.write_eval(tmp_path / f"{judge}.eval", header, samples)
+    scores = sr.read_scores(tmp_path)
+    assert (scores.run_info["system"], scores.run_info["judge"]) == (("m", "m"), ("x", "y"))
+    assert means(scores) == {("match", "m"): 0.5}
+
+
 def test_numbers_and_texts_are_two_samples(tmp_path):
     samples = [made.inspect_sample(1, 1, "C"), made.inspect_sample("1", 1, "I")]
     value = made.inspect_header("m") | {"samples": samples}

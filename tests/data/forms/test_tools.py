@@ -1,6 +1,6 @@
 """Files that the tools themselves write, installed for this: the long checks.
 
-Each tool runs on four questions in an environment of its own and says what its mean is; where it
+Each tool runs on four questions in a new environment, and the mean of its scores is known; where it
 cannot be installed or run, the check is skipped and says why.
 """
 

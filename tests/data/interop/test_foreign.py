@@ -36,7 +36,7 @@ examples = settings(derandomize=True, deadline=None, max_examples=60)
 
 
 def quietly(name: str) -> ModuleType:
-    """Import an optional library without the warnings of its own imports."""
+    """Import an optional library without the warnings of its imports."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return pytest.importorskip(name)

@@ -108,7 +108,7 @@ def test_a_header_behind_comments_and_the_lines_of_defects(write):
 
 
 def test_nested_json_of_beir_and_pytrec_eval(tmp_path):
-    """That of ranx is read where ranx is: test_foreign.py."""
+    """The file of ranx is read where ranx is tested: test_foreign.py."""
     path = tmp_path / "run.json"
     for indent in (None, 2):
         path.write_text(json.dumps(RUNS, indent=indent))
@@ -351,7 +351,7 @@ def test_a_frame_that_pandas_wrote_holds_judgments(tmp_path, grade, suffix):
 
 
 def is_plain(name):
-    """Whether a name can stand in CSV: blanks around it and marks are not part of names."""
+    """Whether CSV can hold a name: blanks around it and marks are not part of names."""
     return name == name.strip() and not set("\ufeff\r") & set(name)
 
 
@@ -360,7 +360,7 @@ names = st.text(st.characters(codec="utf-8"), min_size=1).filter(is_plain)
 
 @given(st.dictionaries(names, st.floats(-9, 9), min_size=1))
 def test_any_names_survive_csv(tmp_path_factory, documents):
-    """Of quoted cells, whatever stands in them: commas, quotes, newlines."""
+    """Cells are quoted, whatever they hold: commas, quotes, newlines."""
     path = tmp_path_factory.mktemp("csv") / "run.csv"
     lines = ['"' + d.replace('"', '""') + f'",{s!r}' for d, s in documents.items()]
     text = "qid,docno,score\r\n" + "".join(f"1,{x}\r\n" for x in lines)

@@ -13,12 +13,11 @@ import steadyrank as sr
 from steadyrank.cli import run
 from steadyrank.data.track import shipped as track
 from steadyrank.data.track.shipped import shipped_runs
-from steadyrank.errors import InputError
 from steadyrank.stats.ranks.correlation import bootstrap_tau_interval
 from steadyrank_lab import make_demo
 from steadyrank_lab.retrieval.builtin import collection as builtin
 from steadyrank_lab.retrieval.engine.collections import collection_digest, read_collection
-from steadyrank_lab.retrieval.makers.inputs import load_judgments, topic_texts
+from steadyrank_lab.retrieval.makers.inputs import collection_topics, load_judgments
 
 
 def test_the_manifest_is_that_of_the_documents(builtin_collection):
@@ -66,14 +65,11 @@ def test_topics_are_complete():
         assert need.id.split() == [need.id]
 
 
-def test_topic_fields_are_chosen_as_for_other_collections():
+def test_topics_are_titles_or_other_fields():
     need = builtin.builtin_needs()[0]
-    assert topic_texts("builtin")[need.id] == need.title
-    assert topic_texts("builtin", fields=["desc"])[need.id] == need.description
-    both = topic_texts("builtin", fields=["title", "narr"])
+    assert collection_topics("builtin", None)[need.id] == need.title
+    both = builtin.builtin_topics(["title", "relevant"])
     assert both[need.id] == f"{need.title} {need.relevant}"
-    with pytest.raises(InputError, match="description"):
-        topic_texts("builtin", fields=["description"])
 
 
 def test_it_is_a_collection_by_name(builtin_collection):

@@ -16,36 +16,11 @@ from steadyrank_lab.retrieval.engine.tokens import split_words, stop_words
 from steadyrank_lab.retrieval.engine.word_counts import count_words
 
 # Words that share stems and n-grams, repeat n-grams, and stop words.
-VOCABULARY = [
-    "the",
-    "of",
-    "and",
-    "bank",
-    "banks",
-    "banked",
-    "banking",
-    "banana",
-    "bananas",
-    "anan",
-    "nationally",
-    "nation",
-    "nations",
-    "national",
-    "running",
-    "runs",
-    "run",
-    "is",
-    "a",
-    "i",
-    "élan",
-    "élans",
-    "größe",
-    "aaaaaaa",
-    "aaaaaaaaaaaa",
-    "river",
-    "rivers",
-    "1990s",
-]
+_TEXT = """
+    the of and bank banks banked banking banana bananas anan nationally nation nations national
+    running runs run is a i élan élans größe aaaaaaa aaaaaaaaaaaa river rivers 1990s
+"""
+VOCABULARY = _TEXT.split()
 texts = st.lists(st.sampled_from(VOCABULARY), max_size=15).map(" ".join)
 
 

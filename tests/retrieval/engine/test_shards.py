@@ -325,12 +325,6 @@ def test_every_measure_may_have_its_own_number_of_shards(tmp_path, texts, topics
         sr.shard(texts, topics, qrels=qrels, measures="AP", top_shards={"P@10": 4}, **design)
 
 
-@pytest.mark.parametrize("options", [{"selection": "cori"}, {"decay": 1.0}, {"first_exponent": 2}])
-def test_a_selection_that_there_is_not_is_refused(texts, topics, qrels, options):
-    with pytest.raises(InputError):
-        sr.shard(texts, topics, qrels=qrels, **{**DESIGN, **options})
-
-
 def test_exhaustive_search_is_search(tmp_path, texts, topics):
     sr.write_shards(texts, topics, out=tmp_path, depth=30, model="PL2", **DESIGN)
     run = sr.read_run(tmp_path / "runs" / "exhaustive.run")
@@ -426,22 +420,6 @@ def test_an_instance_depends_on_its_numbers_alone(texts, topics, qrels):
     assert sum(usual[name] != other[name] for name in usual) > len(usual) // 2
 
 
-def test_scores_are_kept_in_a_store(tmp_path, texts, topics, qrels, monkeypatch):
-    options = {"qrels": qrels, "measures": "AP", "store": tmp_path, **DESIGN}
-    with pytest.warns(SteadyrankWarning):
-        first = sr.shard(texts, topics, **options)
-
-    def never(*arguments, **more):
-        raise AssertionError("made again")
-
-    monkeypatch.setattr("steadyrank_lab.retrieval.makers.shard.topical_shards", never)
-    with pytest.warns(SteadyrankWarning):
-        second = sr.shard(texts, topics, **options)
-    assert np.array_equal(first.values, second.values)
-    with pytest.raises(InputError, match="different settings .seed"):
-        sr.shard(texts, topics, **{**options, "rng": 9})
-
-
 def mixed_texts(rng, n_documents, n_subjects):
     """Documents of one subject with words of another."""
     texts = {}
@@ -512,6 +490,9 @@ def test_what_selective_search_shows():
         ({"lexical": "portr"}, UnknownNameError, "did you mean 'porter'"),
         ({"model": "BM52"}, UnknownNameError, "did you mean 'BM25'"),
         ({"depth": 0}, InputError, "depth must be"),
+        ({"selection": "cori"}, UnknownNameError, "choose from redde, rank-s"),
+        ({"decay": 1.0}, InputError, "decay"),
+        ({"first_exponent": 2}, InputError, "first_exponent"),
     ],
 )
 def test_bad_designs_are_refused_before_anything_is_written(

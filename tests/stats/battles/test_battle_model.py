@@ -173,8 +173,19 @@ def test_values_by_judge_average_to_the_strengths():
     np.testing.assert_allclose(cells.mean(axis=(1, 2)), found.strength, atol=1e-9)
     by_prompt = pseudo_values(found, prompt).values
     np.testing.assert_allclose(cells.mean(axis=1), by_prompt, atol=1e-9)
-    assert judges_everything(prompt, judges)
-    assert not judges_everything(prompt, np.where(prompt < 20, 0, 1 + judges))
+
+
+def test_judges_judge_everything_if_they_judge_all_pairs_on_all_prompts():
+    a, b = np.tile([0, 0, 1], 10), np.tile([1, 2, 2], 10)
+    prompts = np.repeat(np.arange(10), 3)
+    both = np.tile(np.arange(30), 2)
+    found = fit(design(a[both], b[both], np.arange(60) % 2))
+    judges = np.repeat([0, 1], 30)
+    assert judges_everything(found, prompts[both], judges)
+    # One judge compares other pairs than the other one, on the same prompts.
+    kept = (judges == 0) == (a[both] == 0)
+    found = fit(design(a[both][kept], b[both][kept], np.arange(60)[kept] % 3 == 0))
+    assert not judges_everything(found, prompts[both][kept], judges[kept])
 
 
 def test_what_battles_cannot_tell():
@@ -228,3 +239,18 @@ def test_circles_are_found_and_compared_with_simulations():
     found = circles(line, np.triu(np.full((3, 3), 20), 1), line / 20, rng=rng)
     assert found.intransitive_triples == 0
     assert found.pvalue == 1.0
+
+
+def test_of_balanced_battles_davidson_ranks_as_points_do():
+    """Davidson (1970): two points for a win and one for a tie give the same ranking."""
+    rng = np.random.default_rng(5)
+    pairs = np.stack(np.triu_indices(5, 1), axis=1)
+    for _ in range(5):
+        a, b = np.repeat(pairs, 9, axis=0).T
+        d = design(a, b, rng.choice([0.0, 0.5, 1.0], len(a), p=[0.35, 0.2, 0.45]))
+        points = np.bincount(a, d.outcome, 5) + np.bincount(b, 1.0 - d.outcome, 5)
+        found = fit(d, "davidson").strength
+        assert (
+            np.sign(np.subtract.outer(points, points)).astype(int)
+            == np.sign(np.round(np.subtract.outer(found, found), 9)).astype(int)
+        ).all()

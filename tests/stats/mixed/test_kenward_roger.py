@@ -8,8 +8,7 @@ from golden_cases import golden
 from plain_tables import close, refused
 from scipy import special
 
-from steadyrank.stats.mixed.fit import NO_RESIDUAL, fit
-from steadyrank.stats.mixed.model import MixedModel
+from steadyrank.stats.mixed.fit import NO_RESIDUAL, MixedModel, fit
 from steadyrank.stats.mixed.two_way import (
     combined_mean_squares,
     nested_difference,

@@ -15,11 +15,18 @@ from scipy import optimize, stats
 
 from steadyrank.errors import InputError
 from steadyrank.stats.interval import t_limits
-from steadyrank.stats.mixed import model as mixed_model
+from steadyrank.stats.mixed import fit as mixed_model
 from steadyrank.stats.mixed.balanced import LayoutStrata, best_of_strata
-from steadyrank.stats.mixed.fit import NO_RESIDUAL, _satterthwaite, component_intervals, fit
+from steadyrank.stats.mixed.fit import (
+    NO_RESIDUAL,
+    MixedModel,
+    _satterthwaite,
+    component_intervals,
+    fit,
+    likelihood_of,
+    scale_of,
+)
 from steadyrank.stats.mixed.general import RowTables, tables_of
-from steadyrank.stats.mixed.model import MixedModel, likelihood_of, scale_of
 from steadyrank.stats.mixed.search import identified, maximise, residual_df, search
 from steadyrank.stats.pairs.result import NO_DIFFERENCE, TOO_FEW, ZERO_VARIANCE
 

@@ -11,8 +11,7 @@ from plain_tables import refused
 from scipy import stats
 
 from steadyrank.stats.mixed import posterior as module
-from steadyrank.stats.mixed.fit import NO_RESIDUAL, fit
-from steadyrank.stats.mixed.model import MixedModel
+from steadyrank.stats.mixed.fit import NO_RESIDUAL, MixedModel, fit
 from steadyrank.stats.mixed.posterior import posterior
 from steadyrank.stats.mixed.sampling import (
     Surrogate,

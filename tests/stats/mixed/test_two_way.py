@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from plain_tables import close, refused
 from scipy import stats
 
-from steadyrank.stats.mixed.fit import fit
+from steadyrank.stats.mixed.fit import MixedModel, _rows_of, fit, scale_of
 from steadyrank.stats.mixed.general import tables_of
-from steadyrank.stats.mixed.model import MixedModel, _rows_of, scale_of
 from steadyrank.stats.mixed.search import maximise
 from steadyrank.stats.mixed.two_way import (
     ONE_INSTANCE,

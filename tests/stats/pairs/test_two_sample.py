@@ -10,8 +10,9 @@ from golden_cases import golden_case
 from scipy import stats
 
 import steadyrank as sr
+from steadyrank.stats.pairs.effects import two_sample_effects
 from steadyrank.stats.pairs.result import all_pairs
-from steadyrank.stats.pairs.two_sample import two_sample_effects, welch
+from steadyrank.stats.pairs.tests import welch
 from steadyrank.studies.compare.wording import gaps_words
 
 ONE = np.array([[0, 1]])

@@ -11,7 +11,7 @@ from scipy import optimize, stats
 
 import steadyrank as sr
 from steadyrank.stats.pairs.result import all_pairs
-from steadyrank.stats.planning.swaps import share_of, swap_chances, swap_constant, swap_share
+from steadyrank.stats.planning.reversal import share_of, swap_chances, swap_constant, swap_share
 
 
 def t_and_df(z):

@@ -12,6 +12,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -115,8 +116,13 @@ def inspect_log(source: Source) -> Iterator[Cell]:
     header, samples = _inspect_parts(source)
     about = source.need(header, "eval", dict)
     run, task = str(about.get("model") or ""), str(about.get("task") or "")
+    roles = about.get("model_roles")
+    roles = dict(roles) if isinstance(roles, Mapping) else {}
+    grader = roles.pop("grader", None)  # who is the judge, and no setting of the run
+    judge = str((grader.get("model") if isinstance(grader, Mapping) else grader) or "")
+    settings = {**about, "model_roles": roles}
     for key in ("task_args", "model_args", "model_roles", "model_generate_config", "task_version"):
-        source.found.settings[key] = json.dumps(about.get(key) or {}, sort_keys=True)
+        source.found.settings[key] = json.dumps(settings.get(key) or {}, sort_keys=True)
     texts = {sample["id"] for _, sample in samples if isinstance(sample.get("id"), str)}
     taken = {str(sample["id"]) for _, sample in samples if isinstance(sample.get("id"), int)}
     lost: Counter[str] = Counter()
@@ -136,8 +142,10 @@ def inspect_log(source: Source) -> Iterator[Cell]:
             number = source.number(
                 _LETTERS.get(value, value) if isinstance(value, str) else value, None, where
             )
-            yield Cell(measure, run, topic, number, None, task, str(sample.get("epoch", "")))
-    yield from _inspect_reductions(source, header, run, task)
+            epoch = str(sample.get("epoch", ""))
+            yield Cell(measure, run, topic, number, None, task, epoch, judge)
+    for cell in _inspect_reductions(source, header, run, task):
+        yield replace(cell, judge=judge)
     for why, n in lost.items():
         source.found.notes.append(f"{n} of {counted(len(samples), 'sample')} {why}: retry the log")
     if header.get("status", "success") != "success":

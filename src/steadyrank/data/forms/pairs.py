@@ -212,7 +212,7 @@ def _outcomes(columns: Columns, a: list[str], b: list[str], fail: Fail) -> np.nd
 
 
 def _meaning(text: str) -> float:
-    """Return the outcome that a text stands for; NaN for none, infinity if it is not known."""
+    """Return the outcome that a text means; NaN for none, infinity if it is not known."""
     plain = text.casefold().removesuffix(".0")
     if plain.startswith("tie") or plain.startswith("both"):
         return 0.5

@@ -18,7 +18,7 @@ def read_battles(
 ) -> Battles:
     """Return battles as they are, or those of a frame, of a file or of several.
 
-    `columns` names the columns that stand for model_a, model_b, winner, prompt and judge.
+    `columns` has the names of the columns for model_a, model_b, winner, prompt and judge.
     """
     if isinstance(source, Battles):
         return source

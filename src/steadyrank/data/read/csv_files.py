@@ -10,12 +10,9 @@ from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
 
-import numpy as np
-
 from steadyrank.data.interop.tables import DOCUMENT_NAMES, TOPIC_NAMES, one_column, pick_column
 from steadyrank.data.read.limits import LONGEST_LINE, check_blank, endless_line, inner_mark
 from steadyrank.data.read.sources import PathLike, head_of, open_bytes
-from steadyrank.data.scores import plain_value
 from steadyrank.data.table_rules import Numbered
 from steadyrank.data.write.csv import armed, as_written
 from steadyrank.errors import FormatError
@@ -108,15 +105,6 @@ def place_of(
 
     column = one_column(where, header, known, cells, 1)
     return None if column is None else header.index(column)
-
-
-def number(path: Path, text: str, line: int) -> float:
-    """A score; NaN where it is missing, an error that names the line where it is none."""
-    text = text.strip()
-    value = np.nan if is_missing(text) else plain_value(text)
-    if value is None:
-        raise FormatError(path, f"expected a score, got {text[:40]!r}", line)
-    return value
 
 
 def is_missing(text: str) -> bool:

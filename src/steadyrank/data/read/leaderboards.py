@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -121,7 +121,9 @@ def _read(source: Any, *, measure: str | None, subsets: Sequence[str]) -> Leader
     if isinstance(source, Leaderboard):
         return source
     if isinstance(source, Mapping):
-        return _from_mapping(source, measure)
+        if not all(isinstance(scores, Scores) for scores in source.values()):
+            raise InputError("expected a mapping from the name of each collection to its Scores")
+        return leaderboard_from_collections(source, measure=measure)
     if (frame := _as_frame(source)) is not None:
         return _from_frame(frame)
     if isinstance(source, (list, tuple)):
@@ -154,12 +156,6 @@ def _as_frame(source: Any) -> Any:
     import pandas as pd
 
     return pd.DataFrame({name: table.column(name).to_pylist() for name in table.columns})
-
-
-def _from_mapping(source: Mapping[Any, Any], measure: str | None) -> Leaderboard:
-    if not all(isinstance(scores, Scores) for scores in source.values()):
-        raise InputError("expected a mapping from the name of each collection to its Scores")
-    return leaderboard_from_collections(source, measure=measure)
 
 
 def _from_frame(frame: Any, where: str = "the frame") -> Leaderboard:
@@ -279,7 +275,8 @@ def _from_wide(where: str, header: list[str], rows: Numbered) -> Leaderboard:
         [
             k
             for k, name in enumerate(header)
-            if name.lower() in known and (k == 0 or _has_text(row[k] for _, row in rows))
+            if name.lower() in known
+            and (k == 0 or any(plain_value(row[k].strip()) is None for _, row in rows))
         ]
         for known in (RUN_COLUMNS[:3], DATASET_COLUMNS[:3])
     )
@@ -319,10 +316,6 @@ def _number(where: str, text: str, line: int, column: str = "") -> float:
     if value is None or np.isnan(value):
         raise FormatError(where, f"expected a score{in_column}, got {bare[:40]!r}", line)
     return value
-
-
-def _has_text(cells: Iterable[str]) -> bool:
-    return any(plain_value(cell.strip()) is None for cell in cells)
 
 
 def _check_percent(where: str, columns: Sequence[Sequence[str]]) -> None:

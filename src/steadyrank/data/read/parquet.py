@@ -86,7 +86,10 @@ def _opened(
     source = stream if plain else pa.BufferReader(stream.read())
     file = pq.ParquetFile(source, page_checksum_verification=True)
     columns = choose(list(file.schema_arrow.names))
-    _check_rows(path, file, columns)
+    # Arrow ends the process if a single column with a damaged description is read.
+    size = 8 * file.metadata.num_rows * len(columns)  # a number of 8 bytes in every cell
+    if size > largest_input():
+        raise _too_large(path, size)
     texts = _texts(file, columns)
     if texts:
         source.seek(0)
@@ -106,14 +109,6 @@ def _too_large(path: Path, size: float) -> FormatError:
         f"unfolds to {in_bytes(size)}, and at most {in_bytes(largest_input())} are read into "
         f"memory: split it, or raise {arg('max_input')}",
     )
-
-
-def _check_rows(path: Path, file: Any, columns: list[str]) -> None:
-    """Refuse more rows than memory holds, a number of 8 bytes in every cell."""
-    # Arrow ends the process if a single column with a damaged description is read.
-    size = 8 * file.metadata.num_rows * len(columns)
-    if size > largest_input():
-        raise _too_large(path, size)
 
 
 def _texts(file: Any, columns: list[str]) -> list[str]:

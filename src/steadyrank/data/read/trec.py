@@ -352,7 +352,12 @@ def _read_chunk(
         raise FormatError(path, _defect(status, int(state[lines.FIELDS]), layout), where)
     new = slice(table.n_rows, int(state[lines.ROWS]))
     if not layout.is_run:
-        _check_grades(path, table.values[new], table.n_rows + table.n_headers)
+        grades = table.values[new]
+        bad = np.flatnonzero(~are_grades(grades))
+        if len(bad):
+            line = line_of_row(path, table.n_rows + table.n_headers + int(bad[0]))
+            message = f"{NOT_A_GRADE}, got {grades[bad[0]]}: is this a run?"
+            raise FormatError(path, message, line)
     for row, start, stop in segments[: state[lines.SEGMENTS]].tolist():
         if buffer.startswith(BOM, start):  # that of the first line was taken off
             raise inner_mark(path, line_of_byte(path, consumed + start))
@@ -400,13 +405,6 @@ def _exact_number(table: Lines, path: Path, text: bytes, offset: int, is_run: bo
     if np.isinf(value):
         table.count(INFINITE_SCORES, 1)
     return value
-
-
-def _check_grades(path: Path, grades: np.ndarray, first_row: int) -> None:
-    bad = np.flatnonzero(~are_grades(grades))
-    if len(bad):
-        message = f"{NOT_A_GRADE}, got {grades[bad[0]]}: is this a run?"
-        raise FormatError(path, message, line_of_row(path, first_row + int(bad[0])))
 
 
 def run_metadata(comments: Iterable[str]) -> dict[str, str]:

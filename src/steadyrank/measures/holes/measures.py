@@ -121,7 +121,7 @@ def parse_holed(measure: str | Measure, max_grade: int) -> HoledMeasure:
     parsed = parse_measure(measure)
     if parsed.parameter("judged_only"):
         raise InputError(
-            f"{parsed}: holes computes scores over judged documents anyway: remove judged_only"
+            f"{parsed}: remove judged_only; holes always reports scores of judged documents as well"
         )
     if parsed.name not in FAMILIES or parsed.parameter("relative"):
         raise InputError(

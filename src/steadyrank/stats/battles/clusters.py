@@ -21,6 +21,9 @@ from steadyrank.stats.battles.model import Fit
 MOST_UNITS = 2_000
 """Largest number of pseudo-values per model; more prompts are joined in blocks of equal size."""
 
+MOST_JUDGES, ALMOST_ALL = 100, 0.9
+"""Number of judges above which none judged everything, and the share of battles that is all."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PseudoValues:
@@ -73,11 +76,15 @@ def judged_values(fit: Fit, prompts: np.ndarray, judges: np.ndarray) -> np.ndarr
     return np.asarray(fit.strength[:, None, None] + n_prompts * n_judges * cells)
 
 
-def judges_everything(prompts: np.ndarray, judges: np.ndarray, share: float = 0.9) -> bool:
-    """Return whether every judge compared models on at least this share of the prompts."""
-    n_prompts, n_judges = int(prompts.max()) + 1, int(judges.max()) + 1
-    seen = np.unique(judges.astype(np.int64) * n_prompts + prompts) // n_prompts
-    return bool(np.bincount(seen, minlength=n_judges).min() >= share * n_prompts)
+def judges_everything(fit: Fit, prompts: np.ndarray, judges: np.ndarray) -> bool:
+    """Return whether each judge compared (almost) all pairs of models on all prompts."""
+    n_judges, (low, high) = int(judges.max()) + 1, np.sort([fit.design.a, fit.design.b], axis=0)
+    if n_judges > MOST_JUDGES:
+        return False
+    battle = (prompts * fit.design.n_models + low) * fit.design.n_models + high
+    seen, cell = np.unique(battle, return_inverse=True)
+    judged = np.unique(judges * len(seen) + cell) // len(seen)
+    return bool(np.bincount(judged, minlength=n_judges).min() >= ALMOST_ALL * len(seen))
 
 
 def _power(matrix: np.ndarray, exponent: float) -> np.ndarray:

@@ -1,13 +1,13 @@
-"""From battles to strengths: what the model controls for, and what was drawn.
+"""From battles to strengths: controls, clusters of battles, and judges.
 
-Whoever reads battles has the same questions: which models can be compared at all, whether the
-first place is an advantage that these battles show, and whether prompts or voters say the same
-thing more than once. What was done about it is said in a warning of one line each.
+Battles do not always connect all models, show the advantage of the first place, or name prompts and
+voters. What is done about each of these is said in a warning of one line.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
@@ -15,8 +15,16 @@ import numpy as np
 
 from steadyrank.data.battles import Battles, largest_group, with_numbers
 from steadyrank.errors import InputError, arg, check_choice, warn
-from steadyrank.stats.battles.clusters import PseudoValues, judges_everything, pseudo_values
+from steadyrank.stats.battles.clusters import (
+    MOST_JUDGES,
+    PseudoValues,
+    judged_values,
+    judges_everything,
+    pseudo_values,
+)
 from steadyrank.stats.battles.model import Design, Fit, Ties, fit, is_identified, is_separated
+from steadyrank.stats.facets.others import OtherJudges, for_other_judges
+from steadyrank.stats.pairs.family import Family
 from steadyrank.words import counted, some
 
 Cluster = Literal["prompt", "voter"]
@@ -34,12 +42,27 @@ Coded = tuple[np.ndarray, tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class JudgeFit:
+    """What the battles of one judge say."""
+
+    judge: str
+    n_battles: int
+    strength: np.ndarray
+    """Strength of each model in log odds, by this judge alone."""
+    coefficient: np.ndarray
+    """Coefficient of each covariate."""
+    standard_error: np.ndarray
+    """Standard error of each coefficient."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Estimate:
-    """Strengths of models that battles connect, and how they vary with what was drawn."""
+    """Strengths of models that battles connect, with their pseudo-values by prompt or voter."""
 
     battles: Battles
     """The battles that were used."""
     fit: Fit
+    ties: Ties
     covariates: tuple[str, ...]
     """The names of what the model controls for."""
     pseudo: PseudoValues
@@ -47,6 +70,8 @@ class Estimate:
     """The cluster of each battle: its prompt, its voter, or the battle itself."""
     prompts: Coded
     judges: Coded
+    is_panel: bool
+    """Whether several judges each judged everything."""
     drawn: str
     """What was drawn, counted, such as "80 prompts"."""
     others: tuple[tuple[str, ...], ...] = ()
@@ -64,10 +89,31 @@ class Estimate:
         design = replace(design, covariates=design.covariates[:, kept])
         return fit(design, self.ties)
 
-    @property
-    def ties(self) -> Ties:
-        """How ties were treated."""
-        return "half" if np.isinf(self.fit.log_nu) else "davidson"
+    def by_judge(self) -> Iterator[JudgeFit]:
+        """Return the fit of each judge whose battles suffice, with the same covariates."""
+        (codes, names), whole = self.judges, self.fit.design
+        for place, judge in enumerate(names if len(names) <= MOST_JUDGES else ()):
+            rows = np.flatnonzero(codes == place)
+            columns = {
+                key: getattr(whole, key)[rows] for key in ("a", "b", "outcome", "covariates")
+            }
+            design = Design(n_models=whole.n_models, **columns)
+            if not (design.is_connected and is_identified(design)):
+                continue
+            with contextlib.suppress(InputError):  # where it does not settle
+                own, clusters = fit(design), np.unique(self.first[rows], return_inverse=True)[1]
+                yield JudgeFit(
+                    judge=judge,
+                    n_battles=len(rows),
+                    strength=own.strength,
+                    coefficient=own.coefficient,
+                    standard_error=np.sqrt(np.diag(own.covariance(clusters))[design.n_models :]),
+                )
+
+    def other_judges(self, family: Family) -> OtherJudges:
+        """Return what holds for other judges, where each judge judged everything."""
+        cells = judged_values(self.fit, self.prompts[0], self.judges[0])
+        return for_other_judges(cells.transpose(0, 2, 1), family)
 
 
 def other_fits(estimate: Estimate) -> dict[str, tuple[np.ndarray, np.ndarray]]:
@@ -105,7 +151,7 @@ def estimated(
 
     `position` controls for the advantage of the first place; by default where the order of the
     models is known and the battles tell it apart. `control` names covariates of the battles, and
-    `cluster` what was drawn, prompts, voters or both; by default both where they repeat.
+    `cluster` the clusters: prompts, voters or both; by default both where they repeat.
     """
     check_choice("treatment of ties", ties, get_args(Ties))
     used, others = largest_group(with_numbers(battles, control))
@@ -114,15 +160,19 @@ def estimated(
     if found.is_penalised:
         _warn_of_penalty(used, is_separated(design), covariates)
     prompts, judges = used.codes("prompt"), used.codes("judge")
-    first, second, drawn = _clusters(len(used), prompts, judges, cluster)
+    is_panel = len(judges[1]) > 1 < len(prompts[1])
+    is_panel = is_panel and judges_everything(found, prompts[0], judges[0])
+    first, second, drawn = _clusters(len(used), prompts, judges, cluster, is_panel)
     return Estimate(
         battles=used,
         fit=found,
+        ties=ties,
         covariates=covariates,
         pseudo=pseudo_values(found, first, second),
         first=first,
         prompts=prompts,
         judges=judges,
+        is_panel=is_panel,
         drawn=drawn,
         others=others,
     )
@@ -131,8 +181,8 @@ def estimated(
 def _design(
     battles: Battles, position: bool | None, control: Sequence[str]
 ) -> tuple[Design, tuple[str, ...]]:
-    """Return the battles as arrays with the covariates that they can tell apart."""
-    wanted = battles.has_position if position is None else position
+    """Return the battles as arrays, with covariates that they can separate from strengths."""
+    wanted = _in_both_orders(battles) if position is None else position
     names, columns = _covariates(battles, wanted, control)
     design = Design(
         n_models=len(battles.models),
@@ -141,9 +191,7 @@ def _design(
         outcome=battles.outcome,
         covariates=columns,
     )
-    if wanted and position is None and not is_identified(design):
-        names, columns = _covariates(battles, False, control)
-        design = replace(design, covariates=columns)
+    if not wanted and position is None and battles.has_position:
         warn(
             "no pair of models fought in both orders: the advantage of the first place cannot be "
             "separated from the strengths and is not controlled for"
@@ -154,6 +202,12 @@ def _design(
             f"{arg('position')} or {arg('control')}"
         )
     return design, names
+
+
+def _in_both_orders(battles: Battles) -> bool:
+    """Return whether the order is known, and some pair of models fought in both orders."""
+    a, b, m = battles.a, battles.b, len(battles.models)
+    return battles.has_position and bool(np.isin(a * m + b, b * m + a).any())
 
 
 def _covariates(
@@ -179,8 +233,8 @@ def _difference(battles: Battles, name: str) -> np.ndarray:
 
 def _warn_of_penalty(battles: Battles, is_apart: bool, covariates: tuple[str, ...]) -> None:
     if not is_apart:
-        what = " or ".join(covariates)
-        warn(f"{what} decides every battle: Firth's penalty keeps its coefficient finite")
+        given = " and ".join(covariates)
+        warn(f"given {given}, some pairs always end alike: Firth's penalty keeps estimates finite")
         return
     rates = battles.win_rates()
     said = [
@@ -193,7 +247,7 @@ def _warn_of_penalty(battles: Battles, is_apart: bool, covariates: tuple[str, ..
 
 
 def _clusters(
-    n: int, prompt: Coded, judge: Coded, wanted: Sequence[Cluster]
+    n: int, prompt: Coded, judge: Coded, wanted: Sequence[Cluster], is_panel: bool
 ) -> tuple[np.ndarray, np.ndarray | None, str]:
     """Return the clusters of n battles, the second ones where there are two ways, and words."""
     sizes: dict[str, int] = {"prompt": len(prompt[1]), "voter": len(judge[1])}
@@ -205,10 +259,7 @@ def _clusters(
                 "column that has them"
             )
     prompts, voters = sizes.values()
-    repeat = FEWEST_VOTERS <= voters < n
-    if repeat and prompts > 1:
-        repeat = not judges_everything(prompt[0], judge[0])
-    usual = {"prompt": 1 < prompts < n, "voter": repeat}
+    usual = {"prompt": 1 < prompts < n, "voter": FEWEST_VOTERS <= voters < n and not is_panel}
     codes = {"prompt": prompt[0], "voter": judge[0]}
     # Units are the fewer of the two: Student's law and the flips then have their number.
     chosen = sorted(

@@ -2,7 +2,7 @@
 
 logit P(a beats b) = theta_a - theta_b + gamma'z. The covariates z of a battle favour its first
 model: the advantage of the first place is a covariate of ones. Strengths sum to 0. A tie is half a
-win for each model (a quasi-likelihood), or has a probability of its own (Davidson 1970,
+win for each model (a quasi-likelihood), or a third outcome (Davidson 1970,
 doi:10.1080/01621459.1970.10481082):
 
     P(tie) = nu sqrt(P(a) P(b)), with P(a) + P(b) + P(tie) = 1.
@@ -25,7 +25,7 @@ from steadyrank.errors import InputError
 
 Ties = Literal["half", "davidson"]
 
-MOST_STEPS, SETTLED = 100, 1e-10
+MOST_STEPS, SETTLED = 200, 1e-10
 """Newton steps, and the largest change of a parameter at which they end."""
 
 LARGEST_STEP, LARGEST = 4.0, 30.0
@@ -43,7 +43,7 @@ class Design:
     outcome: np.ndarray
     """1 where the first model won, 0 where the second won, 0.5 for a tie."""
     covariates: np.ndarray
-    """[battle, covariate]: what speaks for the first model, beside its strength."""
+    """[battle, covariate]: what favours the first model in addition to its strength."""
 
     x: csr_array = field(init=False)
     """[battle, parameter]: 1 and -1 for the two models, and the covariates."""
@@ -91,7 +91,7 @@ class Fit:
     strength: np.ndarray
     """Log odds; they sum to 0."""
     coefficient: np.ndarray
-    """Of each covariate."""
+    """Coefficient of each covariate."""
     score: np.ndarray
     """Per battle: the derivative of the log-likelihood by its log odds."""
     inverse: np.ndarray

@@ -19,8 +19,15 @@ from steadyrank.data.scores import Scores, mean_of_present
 from steadyrank.stats.instances.bootstrap import algorithm_two, two_way_bootstrap
 from steadyrank.stats.instances.systems import Groups, System, SystemPair, pair_of, systems_of
 from steadyrank.stats.interval import Interval, t_limits
-from steadyrank.stats.mixed.fit import MixedFit, component_intervals, difference_of, fit
-from steadyrank.stats.mixed.model import RESIDUAL, MixedModel, Term
+from steadyrank.stats.mixed.fit import (
+    RESIDUAL,
+    MixedFit,
+    MixedModel,
+    Term,
+    component_intervals,
+    difference_of,
+    fit,
+)
 from steadyrank.stats.mixed.two_way import (
     ONE_INSTANCE,
     DfMethod,

@@ -18,11 +18,11 @@ from functools import partial
 from typing import Any, Literal
 
 import numpy as np
-import scipy
 
 from steadyrank.errors import InputError, check_choice
 from steadyrank.stats.interval import Interval, t_half_width, t_intervals, t_limits, t_test
 from steadyrank.stats.pairs.result import CONSTANT, tiny_of
+from steadyrank.stats.pairs.tests import welch
 from steadyrank.stats.planning.design import fewest, t_power
 
 Weights = Literal["none", "linear", "quadratic"]
@@ -116,7 +116,7 @@ def ac1_of_counts(counts: np.ndarray) -> np.ndarray:
         return np.asarray((agreed - chance) / (1.0 - chance))
 
 
-Coefficient = Callable[[np.ndarray], np.ndarray]
+AgreementOf = Callable[[np.ndarray], np.ndarray]
 """Function of counts [..., grade, grade]."""
 
 
@@ -128,7 +128,7 @@ class AgreementInterval:
     interval: Interval
 
 
-COEFFICIENTS: dict[str, Coefficient] = {
+COEFFICIENTS: dict[str, AgreementOf] = {
     "kappa": kappa_of_counts,
     "kappa_weighted": partial(kappa_of_counts, weights="quadratic"),
     "ac1": ac1_of_counts,
@@ -136,7 +136,7 @@ COEFFICIENTS: dict[str, Coefficient] = {
 
 
 def agreement_over_topics(
-    counts: np.ndarray, coefficient: Coefficient, *, confidence: float = 0.95
+    counts: np.ndarray, coefficient: AgreementOf, *, confidence: float = 0.95
 ) -> AgreementInterval:
     """Return a coefficient of all topics together, from counts [topic, grade, grade].
 
@@ -248,12 +248,9 @@ def welch_pvalue(first: np.ndarray, second: np.ndarray) -> float:
     >>> round(welch_pvalue(np.array([1.0, 2.0, 3.0]), np.array([2.0, 4.0, 6.0, 8.0])), 4)
     0.0999
     """
-    if min(len(first), len(second)) < 2:
-        return float("nan")
-    size = tiny_of(np.concatenate([first, second]))
-    if max(np.ptp(first), np.ptp(second)) <= size:
-        return float(abs(first[0] - second[0]) <= size)
-    return float(scipy.stats.ttest_ind(first, second, equal_var=False).pvalue)
+    rows = np.full((2, max(len(first), len(second))), np.nan)
+    rows[0, : len(first)], rows[1, : len(second)] = first, second
+    return float(welch(rows, np.array([[0, 1]])).pvalue[0])
 
 
 FEWEST = 5

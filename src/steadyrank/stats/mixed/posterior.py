@@ -20,15 +20,17 @@ from steadyrank.compute.random import block_stream
 from steadyrank.errors import bad_value
 from steadyrank.stats.inputs import check_open_unit
 from steadyrank.stats.mixed.balanced import LayoutStrata
-from steadyrank.stats.mixed.fit import NO_RESIDUAL, best_fit, coefficient_names
-from steadyrank.stats.mixed.general import RowTables
-from steadyrank.stats.mixed.model import (
+from steadyrank.stats.mixed.fit import (
+    NO_RESIDUAL,
     RESIDUAL,
     MixedModel,
     ResponseScale,
+    best_fit,
+    coefficient_names,
     likelihood_of,
     scale_of,
 )
+from steadyrank.stats.mixed.general import RowTables
 from steadyrank.stats.mixed.sampling import (
     WIDE,
     Surrogate,

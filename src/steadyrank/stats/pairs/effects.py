@@ -6,15 +6,15 @@ Cliff's delta, and the number of topics that each run wins: a significant differ
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
 from steadyrank.stats.inputs import checked
-from steadyrank.stats.pairs.result import TOO_FEW, ZERO_VARIANCE
-from steadyrank.stats.pairs.tests import differences, moments, topics_won
+from steadyrank.stats.pairs.result import NO_DIFFERENCE, TOO_FEW, ZERO_VARIANCE
+from steadyrank.stats.pairs.tests import differences, moments, run_moments, sample_flags, topics_won
 
 READINGS = (("negligible", 0.0), ("small", 0.2), ("medium", 0.5), ("large", 0.8))
 """Cohen's words, each with the smallest absolute effect that it denotes."""
@@ -91,6 +91,38 @@ def effect_sizes(
         wins=won[:, 0],
         ties=won[:, 1],
         losses=won[:, 2],
+        flag=flag,
+    )
+
+
+def two_sample_effects(scores: np.ndarray, pairs: np.ndarray) -> EffectSizes:
+    """Return effect sizes of runs with different topics; wins and ties count shared topics.
+
+    `paired_d` is Cohen's d of two samples, difference / sqrt((va + vb) / 2), as is `residual_d`;
+    Hedges' correction has na + nb - 2 degrees of freedom. Cliff's delta is over all couples of a
+    topic of one run and a topic of the other.
+    """
+    scores, pairs = checked(scores, pairs)
+    runs = run_moments(scores)
+    n, variance = runs.n[pairs], np.square(runs.sd[pairs])
+    mean, sd = runs.mean[pairs[:, 0]] - runs.mean[pairs[:, 1]], np.sqrt(variance.mean(axis=1))
+    flag = sample_flags(runs, pairs, mean)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        effect = np.where(flag == NO_DIFFERENCE, 0.0, mean / sd)
+    effect[flag == TOO_FEW] = np.nan
+    correction = hedges_correction(np.maximum(n.sum(axis=1) - 2, 1))
+    return replace(
+        effect_sizes(scores, pairs),
+        n=n.min(axis=1),
+        difference=mean,
+        sd=sd,
+        paired_d=effect,
+        reading=read_effect(effect),
+        hedges_g=np.where(np.isinf(effect), effect, correction * effect),
+        residual_d=effect,
+        cliffs_delta=np.array(
+            [cliffs_delta(*(run[~np.isnan(run)] for run in scores[pair])) for pair in pairs]
+        ),
         flag=flag,
     )
 

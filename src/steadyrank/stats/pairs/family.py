@@ -1,6 +1,6 @@
 """One family of decisions about rows of values: who beats whom, and which ranks each may have.
 
-For whatever is ranked by means of values by unit: strengths of models by prompt, say. The rule is
+The rows are ranked by their means over units, such as strengths of models over prompts. The rule is
 that of `compare`: corrected t, max-t by sign flips of units, and each row's own comparisons.
 """
 
@@ -76,7 +76,7 @@ class Family:
 
     @property
     def could_be_first(self) -> np.ndarray:
-        """Which rows' rank sets begin at 1."""
+        """Whether each row's rank set begins at 1."""
         return np.asarray(self.rank_set[:, 0] == 1)
 
     @property

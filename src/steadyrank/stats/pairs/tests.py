@@ -5,13 +5,17 @@ of a pair lacks is omitted for that pair. All are two-sided; differences are fir
 
 Scores of 0 and 1, such as Success@k, are counts: McNemar's test uses the topics on which only one
 run succeeds, and intervals of shares (Wilson) and of their differences (Tango) stay in range.
+
+Welch's test is for runs with different topics, such as those of two collections (Lin & Hauptmann
+2005, footnote 2). Compare runs that share their topics by a paired test: topics differ far more
+than runs, and only a paired test removes the topics' part of the variance.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import bdtr, ndtr, ndtri, stdtr
@@ -20,6 +24,7 @@ from steadyrank.compute.blas import one_blas_thread
 from steadyrank.compute.executors import Answer, Task, map_in_order, workers
 from steadyrank.errors import bad_value
 from steadyrank.stats.inputs import check_open_unit, checked
+from steadyrank.stats.interval import satterthwaite, t_intervals
 from steadyrank.stats.pairs import kernels
 from steadyrank.stats.pairs.corrected_t import skewness_of_mean
 from steadyrank.stats.pairs.decisions import adjust
@@ -27,6 +32,7 @@ from steadyrank.stats.pairs.result import (
     CONSTANT,
     NO_DIFFERENCE,
     TOO_FEW,
+    ZERO_VARIANCE,
     PairTests,
     degenerate_flags,
 )
@@ -350,6 +356,75 @@ def _result(
         df=differences.df,
         direction=direction,
     )
+
+
+class RunMoments(NamedTuple):
+    """Moments of each run over the topics that it has."""
+
+    n: np.ndarray
+    mean: np.ndarray
+    sd: np.ndarray
+    largest: np.ndarray
+
+    @property
+    def standard_error(self) -> np.ndarray:
+        """Standard error of the mean; NaN for a single topic."""
+        return np.asarray(self.sd / np.sqrt(np.maximum(self.n, 1)))
+
+    def intervals(self, confidence: float) -> np.ndarray:
+        """Return Student's limits of each mean, [run, 2]."""
+        return t_intervals(self.mean, self.standard_error, np.maximum(self.n - 1, 1), confidence)
+
+
+def run_moments(scores: np.ndarray) -> RunMoments:
+    """Return number, mean and standard deviation of each run's scores, without missing ones."""
+    n, mean, sd, _, largest = row_moments(scores)
+    return RunMoments(n, mean, sd, largest)
+
+
+def welch(scores: np.ndarray, pairs: np.ndarray) -> PairTests:
+    """Welch's t test: t = (mean(a) - mean(b)) / sqrt(va / na + vb / nb).
+
+    Degrees of freedom are Satterthwaite's. Assumes that the topics of the two runs are independent
+    samples; if they are the same topics, the test is valid only if the scores are uncorrelated, and
+    has far less power than `paired_t`. `n` is the smaller of the two numbers of topics.
+
+    >>> scores = np.array([[0.3, 0.5, 0.4, np.nan, np.nan], [np.nan, np.nan, 0.1, 0.5, 0.2]])
+    >>> test = welch(scores, np.array([[0, 1]]))
+    >>> round(float(test.difference[0]), 4), round(float(test.pvalue[0]), 4)
+    (0.1333, 0.3939)
+    """
+    scores, pairs = checked(scores, pairs)
+    runs = run_moments(scores)
+    first, second = pairs.T
+    mean = runs.mean[first] - runs.mean[second]
+    variances = np.square(runs.standard_error)
+    error = np.sqrt(variances[first] + variances[second])
+    df = satterthwaite(variances[pairs.T], runs.n[pairs.T] - 1.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = mean / error
+        flag = sample_flags(runs, pairs, mean)
+        t[(flag == NO_DIFFERENCE) | (flag == TOO_FEW)] = np.nan
+        t[flag == ZERO_VARIANCE] = np.copysign(np.inf, mean[flag == ZERO_VARIANCE])
+        pvalue = np.minimum(1.0, 2.0 * stdtr(df, -np.abs(t)))
+    pvalue[flag == NO_DIFFERENCE], pvalue[flag == ZERO_VARIANCE] = 1.0, 0.0
+    constant = (flag == NO_DIFFERENCE) | (flag == ZERO_VARIANCE)
+    return PairTests(
+        n=np.minimum(runs.n[first], runs.n[second]),
+        difference=mean,
+        statistic=t,
+        pvalue=pvalue,
+        flag=flag,
+        method="Welch's t of two samples, Satterthwaite's degrees of freedom, two-sided",
+        standard_error=np.where(constant, 0.0, error),
+        df=df,
+    )
+
+
+def sample_flags(runs: RunMoments, pairs: np.ndarray, mean: np.ndarray) -> np.ndarray:
+    """Return the flag of each pair of runs with different topics."""
+    n, sd, largest = (values[pairs] for values in (runs.n, runs.sd, runs.largest))
+    return degenerate_flags(n.min(axis=1), mean, sd.max(axis=1), largest.max(axis=1))
 
 
 _HALVINGS = 60

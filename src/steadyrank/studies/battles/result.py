@@ -10,7 +10,7 @@ import numpy as np
 
 from steadyrank._version import __version__
 from steadyrank.notebook import Framed, shown_by
-from steadyrank.stats.battles.judges import JudgeFit
+from steadyrank.stats.battles.estimate import JudgeFit
 from steadyrank.stats.battles.model import Ties
 from steadyrank.stats.facets.others import OtherJudges
 from steadyrank.stats.pairs.family import Family
@@ -117,7 +117,7 @@ class BattlesResult(Family, Framed):
 
     @property
     def by_judges(self) -> str:
-        """Whose view it is: ", by gpt-4 alone", ", by these four judges"; empty for voters."""
+        """Return the judges in words: ", by gpt-4 alone", ", by these four"; empty for voters."""
         if self.judging in ("unknown", "voters"):
             return ""
         if len(self.judges) == 1:
@@ -146,7 +146,7 @@ class BattlesResult(Family, Framed):
 
     def run_rows(self) -> Iterator[dict[str, Any]]:
         """One dictionary per model, the strongest first, with the keys that the JSON output has."""
-        others = None if self.other_judges is None else self.other_judges.own
+        others = self.other_judges
         for i in self.order:
             yield {
                 "run": self.runs[i],

@@ -8,7 +8,7 @@ how much of the verdict depends on the prompts, the judges and the order of the 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,8 +19,8 @@ from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.read.battles import read_battles
 from steadyrank.errors import check_choice, check_count
 from steadyrank.stats.battles.estimate import POSITION, Cluster, Estimate, estimated, other_fits
-from steadyrank.stats.battles.judges import fits_by_judge, is_panel, other_judges
 from steadyrank.stats.battles.model import Ties, next_pairs, win_probability, win_rates
+from steadyrank.stats.facets.pairs import FEWEST_JUDGES
 from steadyrank.stats.inputs import check_open_unit, check_samples
 from steadyrank.stats.pairs.family import Family, family_of
 from steadyrank.stats.pairs.sign_flips import Flips
@@ -98,12 +98,12 @@ def battles(
     logit P(a beats b) = theta_a - theta_b + gamma'z, where theta sums to 0 and z holds 1 for the
     first place and standardised differences of the controls. Errors are those over prompts, or over
     prompts and voters (sandwich covariances, G/(G - 1)). Each prompt's influence on the strengths
-    gives a pseudo-value per model. These take the place of scores by topic: all decisions are those
-    of `compare`, corrected t with max-t by sign flips of prompts.
+    gives a pseudo-value per model. They are used as scores by topic: all decisions are those of
+    `compare`, corrected t with max-t by sign flips of prompts.
 
-    Judges that each judged everything are a sample from three judges on: `other_judges` then adds
-    their variance to that of the prompts. Strengths of models that never lose are kept finite by
-    Firth's penalty. Models that no battle connects with the largest group are left out.
+    Three or more judges that each judged everything are a sample: `other_judges` adds their
+    variance to that of the prompts. Firth's penalty keeps the strengths of models that never lose
+    finite. Models that no battle connects with the largest group are left out.
 
     Do not read strengths as probabilities for one prompt: they describe the average over prompts.
 
@@ -119,7 +119,7 @@ def battles(
     >>> import steadyrank as sr
     >>> result = sr.battles(sr.simulated_battles(4, 80, spread=1.0, rng=1))
     >>> result.runs[result.order[0]], result.tier.tolist()
-    ('m1', [1, 2, 2, 3])
+    ('m1', [1, 2, 3, 4])
     """
     check_open_unit("alpha", alpha)
     check_samples(n_samples)
@@ -149,7 +149,7 @@ def battles(
     undecided = pairs[~family.significant] if not family.significant.all() else pairs
     chosen = next_pairs(found.fit, undecided, next_battles)
     fights = _fights(found)
-    effects = _effects(found)
+    effects = list(_effects(found))
     needed = _needed(found, family)
     return BattlesResult(
         **family.parts(),
@@ -170,8 +170,8 @@ def battles(
         win_probability=win_probability(family.difference, log_nu),
         position=next((own for own in effects if own.name == POSITION), None),
         controls=tuple(own for own in effects if own.name != POSITION),
-        other_judges=other_judges(found, alpha) if is_sample else None,
-        by_judge=() if judging == "voters" else tuple(fits_by_judge(found)),
+        other_judges=found.other_judges(family) if is_sample else None,
+        by_judge=() if judging == "voters" else tuple(found.by_judge()),
         fit=circles(*fights, rng=np.random.default_rng(family.seed)),
         is_penalised=found.fit.is_penalised,
         others=found.others,
@@ -193,7 +193,7 @@ def _judging(found: Estimate, n_judges: int) -> Judging:
     """Return what judges are for these battles."""
     if not n_judges:
         return "unknown"
-    if is_panel(found):
+    if found.is_panel and n_judges >= FEWEST_JUDGES:
         return "panel"
     return "voters" if "voter" in found.drawn or n_judges == len(found.battles) else "fixed"
 
@@ -246,22 +246,19 @@ def _observed(
         return {"n": n.astype(int), "win_share": wins / n, "residual": residual}
 
 
-def _effects(found: Estimate) -> list[Effect]:
+def _effects(found: Estimate) -> Iterator[Effect]:
     """Return the position and the controls, and which model each of them moves most."""
-    made, errors = [], np.sqrt(np.diag(found.pseudo.covariance)[len(found.names) :])
+    errors = np.sqrt(np.diag(found.pseudo.covariance)[len(found.names) :])
     for k, name in enumerate(found.covariates):
         estimate, error = float(found.fit.coefficient[k]), float(errors[k])
         moved = found.fit.strength - found.without(name).strength
         most = int(np.argmax(np.abs(moved)))
         t = abs(estimate) / error if error > 0.0 else math.inf
-        made.append(
-            Effect(
-                name=name,
-                estimate=estimate,
-                standard_error=error,
-                pvalue=float(2.0 * stdtr(max(found.pseudo.n_clusters - 1, 1), -t)),
-                run=found.names[most],
-                moved=float(moved[most]),
-            )
+        yield Effect(
+            name=name,
+            estimate=estimate,
+            standard_error=error,
+            pvalue=float(2.0 * stdtr(max(found.pseudo.n_clusters - 1, 1), -t)),
+            run=found.names[most],
+            moved=float(moved[most]),
         )
-    return made

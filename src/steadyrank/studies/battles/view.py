@@ -16,10 +16,9 @@ from steadyrank.present.json import picked
 from steadyrank.present.page import Tile
 from steadyrank.present.view import Col, FigureSpec, Finding, TableSpec, View, Words, literal
 from steadyrank.stats.planning.needed_topics import MOST_SHOWN
-from steadyrank.stats.planning.swaps import swap_share
+from steadyrank.stats.planning.reversal import swap_share
 from steadyrank.studies.battles.result import TIES, BattlesResult
 from steadyrank.studies.battles.study import battles
-from steadyrank.studies.material import Material
 from steadyrank.studies.part import Findings, Front, Job, part_of
 from steadyrank.studies.ranked import better_first, board_of
 from steadyrank.words import (
@@ -59,12 +58,13 @@ def verdict(result: BattlesResult) -> Finding:
     leader, n = result.runs[result.order[0]], int(result.could_be_first.sum())
     first = f"leads, but {n:,} of {total:,} models could be first"
     if n == 1:
-        first = f"leads; no other of {total:,} models could be first"
+        other = f"no other of {total:,} models" if total > 2 else result.runs[result.order[1]]
+        first = f"leads; {other} could {'' if total > 2 else 'not '}be first"
     elif n == total:
-        first = f"leads, but any of the {total:,} models could be first"
+        first = f"leads, but {'any' if n > 2 else 'either'} of the {n:,} models could be first"
     values = {"leaders": [leader], "could_be_first": n, "n_rows": total}
     if result.other_judges is not None:
-        also = int(result.other_judges.own.could_be_first.sum())
+        also = int(result.other_judges.could_be_first.sum())
         by = f"{by} or by others" if also == n else f"{by}; by other judges: {also:,}"
         values["could_be_first_other_judges"] = also
     return Finding("battles.verdict", f"{leader} {first}{by}.", values)
@@ -245,7 +245,7 @@ JUDGES = TableSpec(
             for i in result.order[:TOP]
         ),
     ),
-    caption="The same model, fitted to the battles of each judge.",
+    caption="Coefficients and strengths, fitted to the battles of each judge.",
 )
 NEXT = TableSpec(
     id="battles-next",
@@ -293,12 +293,11 @@ VIEW = View(
             "Strengths are those of the Bradley–Terry model: the log odds that a model beats "
             "another one are the difference of their strengths. Errors are those over other "
             "prompts; battles on one prompt are not independent. Pairs that differ significantly "
-            "come from one family of all pairs, and the ranks of a model from its own comparisons."
+            "come from one family of all pairs, and a model's ranks from its own comparisons."
         ),
         means_not=(
-            "The section is about the judges of these battles unless it says otherwise, and about "
-            "prompts like these. Control for length removes what length explains, whether judges "
-            "were right to prefer it or not."
+            "The section is about the judges of these battles unless it says otherwise. Control "
+            "for length removes what length explains, whether judges were right or not."
         ),
     ),
     findings=findings,
@@ -322,10 +321,6 @@ def _run(job: Job) -> BattlesResult:
         progress=job.machine.progress("blocks of sign patterns"),
         **job.common,
     )
-
-
-def _why_not(material: Material) -> str:
-    return "requires battles: rows of two models and the winner" if material.battles is None else ""
 
 
 def _front(result: BattlesResult, others: Findings) -> Front:
@@ -356,7 +351,7 @@ def _swaps(result: BattlesResult) -> Iterator[tuple[str, Finding]]:
         return Finding(f"battles.{id}", f"{before} {words}.", {"share": share})
 
     share = swap_share(result.values)
-    yield "Other prompts", swap("swap", f"On as many other {result.units}", share, said=roughly)
+    yield "Other prompts", swap("swap", f"On other {result.units}", share, said=roughly)
     if result.other_judges is not None:
         before = f"By {len(result.judges)} other judges"
         yield "Other judges", swap("swap_judges", before, result.other_judges.swap, said=roughly)
@@ -391,7 +386,7 @@ def _tiles(result: BattlesResult, said: Mapping[str, Finding]) -> Iterator[Tile]
 PART = part_of(
     VIEW,
     run=_run,
-    why_not=_why_not,
+    why_not=lambda material: "" if material.battles else "requires battles, such as battles.csv",
     works_on="prompts",
     is_required=True,
     is_open=True,

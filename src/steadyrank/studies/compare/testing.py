@@ -39,11 +39,19 @@ from steadyrank.stats.instances.mixed_tests import (
 from steadyrank.stats.instances.systems import Groups
 from steadyrank.stats.pairs import decisions, resampled
 from steadyrank.stats.pairs.decisions import compact_letters
-from steadyrank.stats.pairs.effects import effect_sizes
+from steadyrank.stats.pairs.effects import effect_sizes, two_sample_effects
 from steadyrank.stats.pairs.fragility import NO_LEAD, fragility
 from steadyrank.stats.pairs.resampled import randomization, studentized_bootstrap
 from steadyrank.stats.pairs.result import TOO_FEW, PairTests, all_pairs, pairs_with
-from steadyrank.stats.pairs.tests import binary_pairs, differences, paired_t, sign_test, wilcoxon
+from steadyrank.stats.pairs.tests import (
+    binary_pairs,
+    differences,
+    paired_t,
+    run_moments,
+    sign_test,
+    welch,
+    wilcoxon,
+)
 from steadyrank.stats.pairs.topic_design import (
     TopicDesign,
     design_effect,
@@ -51,7 +59,6 @@ from steadyrank.stats.pairs.topic_design import (
     mean_difference,
 )
 from steadyrank.stats.pairs.tukey import randomized_tukey, tukey_hsd
-from steadyrank.stats.pairs.two_sample import run_moments, two_sample_effects, welch
 from steadyrank.stats.planning.design import smallest_difference
 from steadyrank.stats.run_means import (
     adjusted_means,

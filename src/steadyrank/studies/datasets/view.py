@@ -25,7 +25,7 @@ from steadyrank.present.view import (
 )
 from steadyrank.stats.datasets import Aggregate, columns_of, dataset_units
 from steadyrank.stats.planning.needed_topics import MOST_SHOWN
-from steadyrank.stats.planning.swaps import unit_swap_share
+from steadyrank.stats.planning.reversal import unit_swap_share
 from steadyrank.stats.run_means import share_turned
 from steadyrank.studies.datasets.result import AGGREGATES, DatasetPair, DatasetsResult, Drawn
 from steadyrank.studies.datasets.study import datasets, lacking_words

@@ -22,12 +22,12 @@ def win_scores(battles: Battles, baseline: str, candidate: str) -> Scores:
 
     A prompt's value is the expected share plus the first-order effect of the prompt, times the
     number of prompts: the mean is the share, and the spread gives its error. Position is controlled
-    for where it varies, and battles with third models count as far as they tell the two apart.
+    for where it varies, and battles with third models count as far as they compare the two.
 
     >>> from steadyrank.data.battles import simulated_battles
-    >>> scores = win_scores(simulated_battles(2, 20, rng=1), "m2", "m1")
-    >>> scores.values.mean(axis=2).round(3).tolist()
-    [[0.091, 0.909]]
+    >>> scores = win_scores(simulated_battles(2, 200, spread=0.3, rng=1), "m2", "m1")
+    >>> scores.values.mean(axis=2).round(2).tolist()
+    [[0.37, 0.63]]
     """
     for name in (baseline, candidate):
         position(name, battles.models, "model")

@@ -321,7 +321,10 @@ def check_prior(
         )
         return None, PriorCheck(n_hidden=len(hidden), failure=failure)
     chance, relevant = reach[:, 0], y > 0
-    seen = seen_share(judged, holes)
+    seen, documents = seen_share(judged, holes), judged.take(hidden)
+    # Above the first hole of a run all its documents are judged, and others found as many of them
+    # as elsewhere. From there on, only documents that others found are judged.
+    found = np.where(documents.best_rank >= first_holes(lists)[documents.owner], 1.0, seen)
     sums = np.bincount(judged.topic[hidden], relevant - chance, minlength=lists.n_topics)
     check = PriorCheck(
         n_hidden=len(hidden),
@@ -333,7 +336,7 @@ def check_prior(
         log_loss_pool=_log_loss(by_pool, y),
         bins=_bins(chance, relevant),
         seen_share=seen,
-        found_share=_found_share(judged.take(hidden), first_holes(lists), seen),
+        found_share=float(found.mean()),
     )
     check = replace(check, failure=_failure(check, judged, holes))
     if not check.passed:
@@ -436,16 +439,6 @@ def first_holes(lists: Lists) -> np.ndarray:
     runs = places_by_name(lists.runs)[lists.open.cells // lists.n_topics]
     np.minimum.at(first, runs, lists.open.ranks)
     return first
-
-
-def _found_share(hidden: PooledDocuments, first_hole: np.ndarray, seen: float) -> float:
-    """Return the share of the hidden documents that others found.
-
-    Above the first hole of a run all its documents are judged, and others found as many of them as
-    elsewhere. From there on, only documents that others found are judged.
-    """
-    below = hidden.best_rank >= first_hole[hidden.owner]
-    return float(np.where(below, 1.0, seen).mean())
 
 
 def _rank_place(pool: PooledDocuments) -> np.ndarray:

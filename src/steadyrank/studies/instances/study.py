@@ -55,7 +55,7 @@ from steadyrank.stats.instances.systems import (
     warn_about_structure,
 )
 from steadyrank.stats.interval import Interval, t_limits
-from steadyrank.stats.mixed.model import RESIDUAL, MixedModel
+from steadyrank.stats.mixed.fit import RESIDUAL, MixedModel
 from steadyrank.stats.mixed.posterior import Posterior, posterior
 from steadyrank.stats.mixed.two_way import Difference
 from steadyrank.stats.pairs.decisions import adjust

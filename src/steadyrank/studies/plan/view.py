@@ -8,7 +8,6 @@ from typing import Any
 
 from steadyrank.present import cells
 from steadyrank.present.json import picked
-from steadyrank.present.table import Cell
 from steadyrank.present.view import Col, FigureSpec, Finding, Row, TableSpec, View, Words
 from steadyrank.stats.planning.demands import Demands
 from steadyrank.stats.planning.design import FEWEST_CORRECTED
@@ -192,10 +191,6 @@ def _pilot_rows(result: PlanResult) -> list[dict[str, Any]]:
     ]
 
 
-def _between(row: Row) -> Cell:
-    return cells.name(f"{row['a']}, {row['b']}" if row["a"] else "any two")
-
-
 def _differences_caption(result: PlanResult) -> str:
     said = f"Topics by difference: {{}} t test of two systems, {_rates(result.demands)}"
     if not result.demands.paired:
@@ -216,7 +211,10 @@ DIFFERENCES = TableSpec(
     ],
     columns=(
         Col("measure", form="name", when="varies"),
-        Col("runs", form=_between),
+        Col(
+            "runs",
+            form=lambda row: cells.name(f"{row['a']}, {row['b']}" if row["a"] else "any two"),
+        ),
         Col("difference"),
         Col("variance", "variance of differences", when=lambda result: result.demands.paired),
         Col("variance", when=lambda result: not result.demands.paired),

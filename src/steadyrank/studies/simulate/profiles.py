@@ -470,7 +470,9 @@ def score_profiles(
         starts, stops = topic_rows(run, topics)
         judged = find_judged_documents(run, qrels, relevant_only=level >= 1)
         blocks, ranks, _ = relevant_ranks(judged, qrels, wanted, level)
-        scores = run.scores if by_score else _negated_ranks(run)
+        first = np.repeat(run.blocks[:-1], np.diff(run.blocks))
+        # -1 for the first document of each topic, -2 for the second, and so on
+        scores = run.scores if by_score else first - np.arange(len(run.scores)) - 1.0
         bins = profile_run(scores, starts, stops, blocks, ranks, rule, number, kernel)
         return _RunProfile(
             header_of(run),
@@ -530,13 +532,6 @@ def relevant_ranks(
     blocks = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     order = np.argsort(slot, kind="stable")
     return blocks, judged.ranks[keep][order].astype(np.int64), grades[keep][order]
-
-
-def _negated_ranks(run: Run) -> np.ndarray:
-    """Return -1 for the first document of each topic, -2 for the second, and so on."""
-    sizes = np.diff(run.blocks)
-    first = np.repeat(run.blocks[:-1], sizes)
-    return np.asarray(first - np.arange(len(run.scores)) - 1.0)
 
 
 def is_constant(scores: np.ndarray, starts: np.ndarray, stops: np.ndarray) -> bool:

@@ -213,7 +213,7 @@ RANKS = TableSpec(
         Col("run", "system", "name"),
         *(Col(own.judge, literal(own.judge), "name") for own in results[0].judges),
     ),
-    caption="Rank [rank set] of each system by each judge; each set alone holds with its level.",
+    caption="Rank [rank set] of each system by each judge; the level is for one system at a time.",
 )
 
 
@@ -271,7 +271,7 @@ VIEW = View(
             "Topics, answers and judges count as samples of those that could have been used. Only "
             "more judges reduce their share of a difference, more topics do not."
         ),
-        means_not="Errors that all judges share are in no component: judges do not reveal them.",
+        means_not="Errors that all judges share are not in any component: no grade reveals them.",
     ),
     findings=findings,
     tables=(COMPONENTS, DESIGNS, JUDGES, RANKS),

@@ -118,14 +118,6 @@ def _by_size(results: Results, rows: Sequence[Any]) -> list[Any]:
     )
 
 
-def _needed_rows(results: Results) -> list[dict[str, Any]]:
-    return [
-        {"measure": result.measure, **needed.row()}
-        for result in results
-        for needed in result.topics_needed
-    ]
-
-
 def _influence_rows(results: Results) -> list[dict[str, Any]]:
     rows = []
     for result in results:
@@ -170,7 +162,9 @@ COEFFICIENTS = TableSpec(
 )
 NEEDED = TableSpec(
     id="stability-topics",
-    rows=_needed_rows,
+    rows=lambda results: [
+        {"measure": one.measure, **needed.row()} for one in results for needed in one.topics_needed
+    ],
     columns=(
         MEASURE,
         Col("level", form="g"),

@@ -84,7 +84,7 @@ class TopicsResult(Exhibit):
     """Predictive rate of a second experiment with unlimited topics, the lowest one."""
     expected_reversal: np.ndarray
     """Probability that as many other topics reverse a pair, calibrated on all pairs of the table
-    (`steadyrank.stats.planning.swaps`)."""
+    (`steadyrank.stats.planning.reversal`)."""
     needed: NeededTopics
     """Topics for a paired t test at `comparison_alpha` with power 1 - beta, and 95% intervals."""
     significant: np.ndarray

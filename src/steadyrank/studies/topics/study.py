@@ -62,8 +62,8 @@ from steadyrank.stats.planning.reversal import (
     error_rate,
     pair_variances,
     predictive_rate,
+    swap_chances,
 )
-from steadyrank.stats.planning.swaps import swap_chances
 from steadyrank.stats.run_means import adjusted_means
 from steadyrank.studies.topics.levels import Binning, count_splits, topic_levels
 from steadyrank.studies.topics.result import CONFIDENCE, TopicsResult

@@ -17,7 +17,7 @@ from steadyrank.present.table import Cell
 from steadyrank.present.view import Col, FigureSpec, Finding, Row, TableSpec, View, Words
 from steadyrank.stats.instances.mixed_tests import has_instances
 from steadyrank.stats.planning.needed_topics import MOST_SHOWN
-from steadyrank.stats.planning.swaps import share_of
+from steadyrank.stats.planning.reversal import share_of
 from steadyrank.stats.run_means import SAME_MEAN
 from steadyrank.studies.part import Findings, Front, Job, Samples, part_of
 from steadyrank.studies.topics.levels import TopicLevel

@@ -1,4 +1,4 @@
-"""Jayasinghe et al. (IP&M 2015), made again."""
+"""Reproduction of Jayasinghe et al. (IP&M 2015)."""
 
 from steadyrank_lab.papers.jayasinghe2015.exhibits import jayasinghe2015
 

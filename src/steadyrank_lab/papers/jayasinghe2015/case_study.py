@@ -1,9 +1,9 @@
-"""The case study of Jayasinghe et al. (IP&M 2015), Figures 6 to 13, on the systems at hand.
+"""The case study of Jayasinghe et al. (IP&M 2015), Figures 6 to 13, on the given systems.
 
 The paper compares selective search, at several sampling rates and with 100 instances of each, with
-exhaustive search. Any systems with several runs can take that place; a deterministic one among
-them is the baseline, or else one run of the best stands in for it. What single instances say, how
-p-values depend on their number, whether the tests agree, and which setting is good enough.
+exhaustive search. Any systems with several runs can replace it; a deterministic one among them is
+the baseline, or else one run of the best replaces it. The figures show what single instances say,
+how p-values depend on their number, whether the tests agree, and which setting is good enough.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ from steadyrank_lab.papers.model import (
 SHEET = Sheet("jayasinghe2015")
 
 FIGURE_7: dict[str, int] = SHEET.words["figure-7"]["shares"]
-"""Of 100 instances on GOV2 at a rate of 0.5%: direction and level (section 5)."""
+"""Instances of 100 on GOV2 at a rate of 0.5%, by direction and level (section 5)."""
 
 ALPHAS = (0.1, 0.05)
 """Levels of Figure 7."""
@@ -71,10 +71,10 @@ WORDS = ((0.8, "large"), (0.5, "medium"), (0.2, "small"), (0.0, "negligible"))
 OMISSION: str = SHEET.words["omission"]
 
 SIMILAR = 0.01
-"""A mean distance of p-values that is small beside every level in use."""
+"""A mean distance of p-values that is small compared with every level in use."""
 
 Tables = Mapping[str, InstancesTable]
-"""Each measure's comparisons with the deterministic system."""
+"""Comparisons with the deterministic system by measure."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -86,7 +86,7 @@ class InstanceData:
     baseline: str
     """The deterministic system."""
     stand_in: str
-    """The system whose run stands in for a deterministic one, or nothing."""
+    """The system whose run replaces a deterministic one, or nothing."""
     varied: tuple[str, ...]
     """Systems with several runs."""
     sweep: str | None
@@ -173,7 +173,7 @@ def _is_swept(scores: Scores, places: Iterable[int]) -> bool:
 
 
 def _stand_in(scores: Scores, means: dict[str, float]) -> tuple[str, str, Scores]:
-    """The run in the middle of the best system as a system of its own."""
+    """Return the run in the middle of the best system as a separate system."""
     groups = systems_of(scores)
     best = max(groups, key=lambda name: np.mean([means[scores.runs[p]] for p in groups[name]]))
     order = sorted(groups[best], key=lambda place: means[scores.runs[place]])
@@ -193,7 +193,7 @@ def _trend(
     falls: bool = False,
     **names: str,
 ) -> Claim:
-    """A claim that values rise, or fall, with the setting; open where settings have no order."""
+    """Return a claim that values rise or fall with the setting; open if settings have no order."""
     along = increases([-value for value in values] if falls else values)
     return SHEET.claim(id, along if table.sweep else None, listed(values, digits), **names)
 
@@ -257,7 +257,7 @@ def figure_7(table: InstancesTable) -> Iterator[Part]:
 
 
 def printed_counts() -> Claim:
-    """The percentages that the text gives for one rate."""
+    """Return the percentages that the text gives for one rate."""
     stricter, *parts = FIGURE_7.values()
     told = f"{' + '.join(map(str, parts))} = {sum(parts)}; {stricter} of the {parts[0]} at 0.05"
     return SHEET.claim("figure-7.shares", sum(parts) == 100 and stricter <= parts[0], told)
@@ -265,7 +265,7 @@ def printed_counts() -> Claim:
 
 @SHEET.exhibit("figure-8")
 def figure_8(table: InstancesTable) -> Iterator[Part]:
-    """How much instances differ from topic to topic."""
+    """Yield how much instances differ from topic to topic."""
     comparison = table.comparisons[len(table.comparisons) // 2]
     scores = comparison.pair.a.scores
     spread = topic_spread(scores)
@@ -363,7 +363,7 @@ def figure_11(pvalues: Mapping[str, pd.DataFrame]) -> Iterator[Part]:
 def agreement(
     id: str, marks: Mapping[Any, str], pvalues: Mapping[str, pd.DataFrame]
 ) -> Iterator[Part]:
-    """The paper's two tests against each other, and against the sound one; a figure for each mark.
+    """Compare the paper's two tests with each other and with the sound one, in a figure per mark.
 
     Comparisons are resampled for the intervals of correlations; mean distances have theirs by the
     normal law.
@@ -394,7 +394,7 @@ def agreement(
 
 
 def _correlation_interval(pair: np.ndarray, n_samples: int = 400) -> str:
-    """The 95% interval of a correlation over resampled rows."""
+    """Return the 95% interval of a correlation over resampled rows."""
     stream = block_stream(0, "correlation of p-values", 0)
     drawn = stream.integers(len(pair), size=(n_samples, len(pair)))
     with np.errstate(invalid="ignore"):
@@ -466,7 +466,7 @@ def equation_8(tables: Tables) -> Iterator[Part]:
 
 
 def size_word(effect: float) -> str:
-    """The paper's word for an effect size.
+    """Return the paper's word for an effect size.
 
     >>> size_word(-0.52), size_word(0.41)
     ('medium', 'small')
@@ -492,4 +492,4 @@ def figure_13(
         told = f"{reference}: difference {halves.difference:+.4f}, p {halves.headline_pvalue:.3f}"
         yield SHEET.claim("figure-13.halves", not halves.significant, told)
     if data.stand_in:
-        yield f"{data.stand_in} has one instance less, which stands in for a deterministic system."
+        yield f"{data.stand_in} has one instance less, which replaces a deterministic system."

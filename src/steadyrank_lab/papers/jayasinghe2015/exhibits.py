@@ -3,7 +3,7 @@
 What the paper shows by simulation (Figures 2, 3 and 4, Table 1), and the simulations that it lacks:
 whether its tests keep their level, what eq. (9) makes of the instances' variance, and the statistic
 under eq. (6). Where the text leaves a simulation open, both readings are run; where it says what
-comes out, the claims tell whether it does. `case_study` has the figures of the systems at hand.
+comes out, the claims tell whether it does. `case_study` has the figures of the given systems.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from scipy import integrate, optimize, special
 
 from steadyrank.compute.random import block_stream
 from steadyrank.present.table import Table
-from steadyrank.stats.mixed.fit import fit
-from steadyrank.stats.mixed.model import MixedModel
+from steadyrank.stats.mixed.fit import MixedModel, fit
 from steadyrank.stats.mixed.two_way import two_way_difference
+from steadyrank.stats.pairs.tests import wilson_limits
 from steadyrank_lab.papers.data import PaperData
 from steadyrank_lab.papers.jayasinghe2015 import case_study
 from steadyrank_lab.papers.jayasinghe2015.case_study import (
@@ -50,7 +50,6 @@ from steadyrank_lab.papers.model import (
     above,
     frame_figure,
     page_table,
-    rate_interval,
     simulated,
 )
 
@@ -65,10 +64,10 @@ READINGS: dict[Effects, str] = {
 }
 
 EQUAL_MEAN, MEAN_AT_HALF = 0.4543, 0.5229
-"""Where the simulated system's mean score is .5, and its mean score at an effect of .5."""
+"""The effect at which the simulated system's mean score is .5, and its score at an effect of .5."""
 
 SPREADS = {"system_topic": 0.08, "residual": 0.06}
-"""Standard deviations behind the simulated levels, beside that of the instances."""
+"""Standard deviations behind the simulated levels, without that of the instances."""
 
 Rows = tuple[tuple[int, int, float], ...]
 CROSSED: Rows = ((3, 50, 0.0), (3, 50, 0.02), (10, 50, 0.02), (10, 150, 0.02), (100, 50, 0.02))
@@ -81,18 +80,18 @@ class Effort(NamedTuple):
 
     repetitions: int
     step: int
-    """Of the grid of Figure 2."""
+    """Step of the grid of Figure 2."""
     comparisons: int
     replications: int
-    """Of each row of a table of levels."""
+    """Simulated comparisons in each row of a table of levels."""
     fits: int
     samples: int
-    """For each size in Table 1."""
+    """Samples for each size in Table 1."""
     sizes: tuple[int, ...]
     pools: int
     resamples: int
     draws: int
-    """Of the posterior."""
+    """Draws from the posterior."""
 
 
 SMALL = Effort(10, 2, 60, 600, 40, 2000, (2, 5, 10), 6, 300, 1000)
@@ -124,12 +123,12 @@ def _words(chosen: InstanceData) -> str:
         return f"{chosen.words}; deterministic: {chosen.baseline}"
     return (
         f"{chosen.words}; none is deterministic, so one run of {chosen.stand_in}, the one in the "
-        f"middle by its mean, stands in for one ({chosen.baseline})"
+        f"middle by its mean, replaces one ({chosen.baseline})"
     )
 
 
 def _simulated(effort: Effort, seed: int, jobs: int | None) -> Iterator[Exhibit]:
-    """What the paper simulates, and what it should have."""
+    """Yield what the paper simulates, and what it should have."""
     yield figure_2(repetitions=effort.repetitions, step=effort.step, seed=seed, jobs=jobs)
     yield equation_6(seed)
     yield table_1(samples=effort.samples, seed=seed)
@@ -179,7 +178,7 @@ def _observed(
 
 
 def _up_to(instances: int, sizes: tuple[int, ...]) -> tuple[int, ...]:
-    """Sizes of pools that so many instances allow, that many among them.
+    """Return the sizes of pools that this number of instances allows, and the number itself.
 
     >>> _up_to(20, (2, 5, 50)), _up_to(2, (2, 5))
     ((2, 5, 20), (2,))
@@ -296,7 +295,7 @@ def table_1(*, samples: int, seed: int) -> Iterator[Part]:
 
 @SHEET.exhibit("figure-4")
 def figure_4(*, comparisons: int, seed: int, jobs: int | None) -> Iterator[Part]:
-    """The paper's two tests on its own simulation."""
+    """Yield the paper's two tests on its own simulation."""
     tested = {}
     numbers: dict[Effects, int] = {"instance": comparisons, "cell": max(40, comparisons // 5)}
     for kind, number in numbers.items():
@@ -306,7 +305,7 @@ def figure_4(*, comparisons: int, seed: int, jobs: int | None) -> Iterator[Part]
 
 
 def _levels(rows: Rows, design: Design, tests: tuple[str, ...], **options: Any) -> pd.DataFrame:
-    """Of comparisons without a difference, the share that each test calls significant."""
+    """Return how often each test is significant in comparisons without a difference."""
     variances = {name: spread**2 for name, spread in SPREADS.items()}
     if design == "nested":  # so that the difference of both systems has the variance above
         variances["system_topic"] /= 2
@@ -329,7 +328,7 @@ def _level_table(name: str, levels: pd.DataFrame, replications: int) -> Table:
 
 @SHEET.exhibit("algorithm-2")
 def algorithm_2(*, replications: int, seed: int, jobs: int | None) -> Iterator[Part]:
-    """Whether the paper's tests against a deterministic system keep their level."""
+    """Yield whether the paper's tests against a deterministic system keep their level."""
     tests = ("t_single", "mixed_paper", "bootstrap", "mixed")
     levels = _levels(CROSSED, "crossed", tests, n_replications=replications, rng=seed, jobs=jobs)
     yield _level_table("algorithm-2", levels, replications)
@@ -341,9 +340,9 @@ def algorithm_2(*, replications: int, seed: int, jobs: int | None) -> Iterator[P
 
 
 def _level_claim(id: str, rates: pd.Series[float], n: int, *, exceeds: bool = False) -> Claim:
-    """Whether the 95% interval of each simulated rate, all rates together, reaches the level."""
-    sure = -float(special.ndtri(0.025 / len(rates)))
-    ends = [rate_interval(rate, n, sure) for rate in rates]
+    """Claim that the 95% intervals of the rates, simultaneously, reach the level."""
+    counts = rates.to_numpy() * n
+    ends = wilson_limits(counts, np.full(len(rates), n), confidence=1 - 0.05 / len(rates))
     kept = all(low <= 0.05 for low, _ in ends)
     told = "; ".join(f"{r:.3f} [{a:.3f}, {b:.3f}]" for r, (a, b) in zip(rates, ends, strict=True))
     return SHEET.claim(id, kept != exceeds, told)
@@ -351,7 +350,7 @@ def _level_claim(id: str, rates: pd.Series[float], n: int, *, exceeds: bool = Fa
 
 @SHEET.exhibit("section-3.2")
 def section_3_2(*, replications: int, seed: int, jobs: int | None) -> Iterator[Part]:
-    """Whether the nested model of two non-deterministic systems keeps its level."""
+    """Yield whether the nested model of two non-deterministic systems keeps its level."""
     tests = ("t_on_means", "mixed_paper", "mixed", "welch")
     levels = _levels(NESTED, "nested", tests, n_replications=replications, rng=seed, jobs=jobs)
     yield _level_table("section-3-2", levels, replications)
@@ -363,7 +362,7 @@ def section_3_2(*, replications: int, seed: int, jobs: int | None) -> Iterator[P
 
 @SHEET.exhibit("equation-9")
 def equation_9(*, fits: int, seed: int) -> Iterator[Part]:
-    """What the crossed model of eq. (9) makes of the instances' variance."""
+    """Yield what the crossed model of eq. (9) makes of the instances' variance."""
     m, n, s_a = 20, 50, 0.05
     ratios = []
     for place in range(fits):
@@ -406,7 +405,7 @@ def _crossed(d: np.ndarray, baseline: np.ndarray) -> tuple[float, float, float, 
 
 @SHEET.exhibit("equation-6")
 def equation_6(seed: int) -> Iterator[Part]:
-    """The statistic of the linear model of two deterministic systems, as printed."""
+    """Yield the statistic of the linear model of two deterministic systems, as printed."""
     stream = block_stream(seed, "linear model", 0)
     y = stream.normal(0.4, 0.2, 50) + stream.normal(0.0, 0.1, (2, 50))
     y[0] += 0.03

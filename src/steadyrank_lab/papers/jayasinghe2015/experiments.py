@@ -62,7 +62,7 @@ POOL_SIZES = (2, 3, 5, 10, 20, 50, 100)
 
 
 def frame_with(data: Any, **settings: Any) -> pd.DataFrame:
-    """A frame of rows or columns, whose `attrs` record how it was made."""
+    """Return a frame of rows or columns, whose `attrs` record how it was made."""
     frame = pd.DataFrame(data)
     frame.attrs.update(settings)
     return frame
@@ -134,7 +134,7 @@ def pvalues_of(
     seeds: Iterable[int] = (),
     mode: str = "sound",
 ) -> np.ndarray:
-    """p of a test on many comparisons, those of a bootstrap each with a seed of its own.
+    """p of a test on many comparisons, those of a bootstrap with one seed each.
 
     `systems` is the difference to a deterministic system, or both of two systems that vary:
     [comparison, instance, topic].
@@ -266,7 +266,7 @@ def pool_pvalues(
     Notes
     -----
     Topics that any instance lacks are left out. A pool repeats instances, so that its p-values
-    scatter somewhat more than those of as many different ones.
+    scatter somewhat more than those of the same number of different ones.
 
     References
     ----------
@@ -343,7 +343,7 @@ def resampled_pools(
     n_pools: int,
     seed: int,
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Instances [instance, topic] drawn with replacement, beside a deterministic system [topic]."""
+    """Instances [instance, topic] drawn with replacement, and a deterministic system [topic]."""
     for place, (scores, baseline) in enumerate(comparisons):
         stream = block_stream(seed, "pools of a setting", place)
         for size in sizes:
@@ -365,7 +365,7 @@ def paper_scores(
     size: tuple[int, ...],
     effects: Effects = "instance",
 ) -> np.ndarray:
-    """The paper's non-deterministic system: scores of shape `size`, the last [instance, topic].
+    """Draw scores of the paper's non-deterministic system, of shape `size`, [..., instance, topic].
 
     Topic effects are uniform on (0, 1), instance effects normal and clipped to [0, 1]; a score is
     the length of both, over sqrt 2. One instance effect for each instance, or for each of its
@@ -440,7 +440,7 @@ def single_instance_shares(
     """Figure 2: test each instance of a simulated system alone; how many differ significantly?
 
     Each repetition draws a system (`paper_scores`) and a deterministic one whose scores are uniform
-    on (0, 1), with topics of its own, and runs a paired t test for every instance. Where the share
+    on (0, 1), on other topics, and runs a paired t test for every instance. Where the share
     is neither near 0 nor near 1, the conclusion hangs on the instance that one happens to have.
 
     Parameters
@@ -597,7 +597,7 @@ def topic_spread(scores: np.ndarray) -> pd.DataFrame:
 
 
 Shape = Literal["normal", "skewed"]
-"""Of the effects that `error_rates` draws."""
+"""Shape of the effects that `error_rates` draws."""
 
 TESTS = {
     "crossed": ("t_single", "t_on_means", "mixed_paper", "bootstrap", "mixed", "two_way_bootstrap"),
@@ -639,7 +639,7 @@ def error_rates(
         The true difference of the systems; 0 counts errors, anything else power.
     design : "crossed" or "nested"
         Crossed: d[m, n] = difference + a[m] + u[n] + e[m, n] against a deterministic system.
-        Nested: two systems, each with instance, system × topic and residual effects of its own.
+        Nested: two systems with separate instance, system × topic and residual effects.
     tests : sequence of str, optional
         Names of tests; all of the design by default.
     effects : "normal" or "skewed"
@@ -708,7 +708,7 @@ def error_rates(
 
 
 def exact_rates(n_instances: int, n_topics: int, test: InstanceTest) -> dict[str, float]:
-    """How often tests reject for normal effects, by integration: level or power.
+    """Return how often tests reject for normal effects, by integration: level or power.
 
     A test that averages instances divides by sqrt(M s_u² + s_e²) what varies by
     sqrt(N s_a² + M s_u² + s_e²): its t is that factor too large.

@@ -2,7 +2,7 @@
 
 For anyone who wants to try a study on real text without fetching any: documents are docstrings of
 Python and of four packages, topics are what programmers look for, and judgments name documents as
-users name functions. All are files beside this one or, of the judgments, in the demo's track.
+users name functions. All are files in this folder; the judgments are in the demo's track.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class BuiltinCollection:
 
 
 def builtin_collection() -> BuiltinCollection:
-    """The collection that comes with steadyrank: documents, topics and judgments.
+    """Return the collection that comes with steadyrank: documents, topics and judgments.
 
     Documents are the docstrings of Python's standard library, numpy, scipy, pandas and matplotlib
     in the versions that `manifest` names, under public names such as `json.dumps`. They are the
@@ -114,7 +114,7 @@ def builtin_collection() -> BuiltinCollection:
 
 
 def is_builtin(source: object) -> bool:
-    """Whether a name stands for the built-in collection.
+    """Return whether a name is that of the built-in collection.
 
     >>> is_builtin("builtin"), is_builtin("./builtin")
     (True, False)
@@ -124,7 +124,7 @@ def is_builtin(source: object) -> bool:
 
 @functools.cache
 def builtin_documents() -> Mapping[str, str]:
-    """The documents of the built-in collection, each name with its text."""
+    """Return the documents of the built-in collection, each name with its text."""
     documents: dict[str, str] = json.loads(
         lzma.decompress((DATA / "documents.json.xz").read_bytes())
     )
@@ -132,12 +132,12 @@ def builtin_documents() -> Mapping[str, str]:
 
 
 def builtin_qrels() -> Qrels:
-    """The judgments of the built-in collection."""
+    """Return the judgments of the built-in collection."""
     return read_qrels(SHIPPED / "qrels.txt")
 
 
 def builtin_needs() -> tuple[Need, ...]:
-    """The topics of the built-in collection in full."""
+    """Return the topics of the built-in collection in full."""
     lines = (DATA / "topics.jsonl").read_text("utf-8").splitlines()
     return tuple(Need(**json.loads(line)) for line in lines)
 

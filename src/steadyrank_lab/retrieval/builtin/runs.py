@@ -1,20 +1,19 @@
 """Runs on the built-in collection: those whose best ten documents were judged.
 
-Eighteen systems of six teams, as different as the grid has them: models, stemmers, n-grams, stop
-lists, and which words of a topic they take. For anyone who wants a track with teams on real text.
-
-Beside them, instances of two selective search systems, to try `instances` and `components` on
-(Jayasinghe et al., IP&M 2015, section 5): each searches only some of the shards into which the
-documents are clustered, and every instance is another clustering and another central sample. None
-of them was pooled, so some of their best documents are unjudged.
+Eighteen systems of six teams differ in models, stemmers, n-grams, stop lists, and in the words of a
+topic that they search for. Instances of two selective search systems are for `instances` and
+`components` (Jayasinghe et al., IP&M 2015, section 5): each searches some of the shards into which
+the documents are clustered, and every instance is another clustering and another central sample.
+They were not pooled, so that some of their best documents are unjudged.
 """
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
+from typing import Any
 
 from steadyrank.compute.executors import Progress
 from steadyrank.data.run import Run
@@ -23,25 +22,18 @@ from steadyrank_lab.retrieval.builtin.collection import DATA, builtin_documents,
 from steadyrank_lab.retrieval.engine.index import Index, build_index
 from steadyrank_lab.retrieval.engine.search import order_documents, search
 from steadyrank_lab.retrieval.engine.shard_search import (
-    Engine,
-    Shards,
     choose_shards,
     make_engine,
     make_shards,
     merged,
 )
-from steadyrank_lab.retrieval.engine.shards import (
-    Partition,
-    central_sample,
-    make_vectors,
-    topical_shards,
-)
+from steadyrank_lab.retrieval.engine.shards import central_sample, make_vectors, topical_shards
 from steadyrank_lab.retrieval.engine.tokens import stop_words
 from steadyrank_lab.retrieval.engine.word_counts import WordCounts, count_words
 
 
 def builtin_runs(*, depth: int = 1000, progress: Progress | None = None) -> tuple[Run, ...]:
-    """The runs that the judgments of the built-in collection were pooled from.
+    """Return the runs that the judgments of the built-in collection were pooled from.
 
     `info` says each run's team, stop list, stemmer or n-gram, model, and the fields of the topic
     that it searched for.
@@ -65,30 +57,26 @@ def builtin_runs(*, depth: int = 1000, progress: Progress | None = None) -> tupl
     >>> len(runs), len({run.info["team"] for run in runs})
     (18, 6)
     """
-    pooled = systems()
-    runs = []
+    pooled, runs = systems(), []
     for done, system in enumerate(pooled, start=1):
-        runs.append(_pooled(system, depth))
+        run = search(_index_of(system), system["model"], depth=depth, name=system["run"])
+        info = {name: text for name, text in system.items() if name != "run"}
+        runs.append(replace(run, info=info))
         if progress is not None:
             progress(done, len(pooled))
     return tuple(runs)
 
 
 def systems() -> list[dict[str, str]]:
-    """What each of the pooled runs is made of, under the names of run information."""
+    """Return what each of the pooled runs is made of, under the names of run information."""
     text = (DATA / "systems.csv").read_text("utf-8")
     return list(csv.DictReader(text.splitlines()))
 
 
 @cache
 def builtin_counts() -> WordCounts:
-    """The words of the documents, counted once per process."""
+    """Return the words of the documents, counted once per process."""
     return count_words(builtin_documents())
-
-
-def index_of(system: Mapping[str, str]) -> Index:
-    """The index that a system searches, made once per process."""
-    return _index(system["field"], system["stop_list"], system["lexical"])
 
 
 @cache
@@ -97,9 +85,8 @@ def _index(fields: str, stop_list: str, unit: str) -> Index:
     return build_index(builtin_counts(), topics, stop_list=stop_list, unit=unit)
 
 
-def _pooled(system: Mapping[str, str], depth: int) -> Run:
-    run = search(index_of(system), system["model"], depth=depth, name=system["run"])
-    return replace(run, info={name: text for name, text in system.items() if name != "run"})
+def _index_of(system: Mapping[str, str]) -> Index:
+    return _index(system["field"], system["stop_list"], system["lexical"])
 
 
 TEAM = "selective"
@@ -140,26 +127,20 @@ def builtin_instances(*, depth: int = 1000) -> tuple[Run, ...]:
     """
     ranker = next(system for system in systems() if system["run"] == RANKER)
     order = order_documents(builtin_counts().documents)
-    engine = make_engine(index_of(ranker), order, ranker["model"])
-    partitions = [make_shards(engine, partition) for partition in _partitions()]
-    return tuple(
-        _instance(engine, shards, number, searched, depth)
-        for searched in SEARCHED
-        for number, shards in enumerate(partitions)
-    )
-
-
-def _partitions() -> Iterator[Partition]:
+    engine = make_engine(_index_of(ranker), order, ranker["model"])
     vectors = make_vectors(builtin_counts(), without=stop_words("lucene"))
-    for number in range(N_INSTANCES):
-        yield topical_shards(
-            vectors, n_shards=SHARDS, sample_share=CLUSTER_SHARE, seed=0, sample=number, partition=0
-        )
-
-
-def _instance(engine: Engine, shards: Shards, number: int, searched: int, depth: int) -> Run:
-    system = f"okapi_{searched}_shards"
-    sample = central_sample(shards.partition, rate=SAMPLE_RATE, seed=0, sample=number)
-    chosen = choose_shards(engine, shards, sample, csi_depth=CSI_DEPTH, top_shards=searched)
-    run = merged(shards, chosen, depth=depth).to_run(f"{system}_{number + 1}")
-    return replace(run, info={"team": TEAM, "system": system, "shards": str(searched)})
+    clustered: Any = {"n_shards": SHARDS, "sample_share": CLUSTER_SHARE}
+    made = [
+        make_shards(engine, topical_shards(vectors, **clustered, sample=number))
+        for number in range(N_INSTANCES)
+    ]
+    runs = []
+    for searched in SEARCHED:
+        system = f"okapi_{searched}_shards"
+        info = {"team": TEAM, "system": system, "shards": str(searched)}
+        for number, shards in enumerate(made):
+            sample = central_sample(shards.partition, rate=SAMPLE_RATE, sample=number)
+            chosen = choose_shards(engine, shards, sample, csi_depth=CSI_DEPTH, top_shards=searched)
+            run = merged(shards, chosen, depth=depth).to_run(f"{system}_{number + 1}")
+            runs.append(replace(run, info=info))
+    return tuple(runs)

@@ -53,7 +53,7 @@ class Index:
         )
 
     def query(self, topic: int) -> dict[int, int]:
-        """The units of a topic that occur, ascending, and how often the topic has each."""
+        """Return the units of a topic that occur, ascending, and how often the topic has each."""
         return dict(sorted(Counter(self.queries[topic][self.queries[topic] >= 0].tolist()).items()))
 
 

@@ -107,7 +107,7 @@ _SPELLINGS = re.compile(
 
 
 def lovins(word: str) -> str:
-    """The stem of a word in lower case.
+    """Return the stem of a word in lower case.
 
     >>> [lovins(word) for word in ("nationally", "sitting", "matrix", "matrices", "rubbing")]
     ['nat', 'sit', 'matric', 'matric', 'rub']
@@ -127,7 +127,7 @@ def _without_ending(word: str) -> str:
 
 
 def stem_words(words: Iterable[str], stemmer: str) -> list[str]:
-    """The stem of each word.
+    """Return the stem of each word.
 
     >>> words = ["generalizations", "running", "ponies"]
     >>> stem_words(words, "porter"), stem_words(words, "weakporter")
@@ -184,7 +184,7 @@ def _past_and_progressive(word: str) -> str:
 
 
 def _mended(stem: str) -> str:
-    """A stem that lost -ed or -ing, with the e that went too, or one of two consonants."""
+    """Return a stem that lost -ed or -ing, with the e that went too, or one of two consonants."""
     if stem.endswith(("at", "bl", "iz")):
         return stem + "e"
     letters = _letters(stem)
@@ -239,7 +239,7 @@ def lexical_units(words: Sequence[str], unit: str) -> list[Sequence[str]]:
 
 
 def gram_size(unit: str) -> int | None:
-    """The n of n-grams, None for stems; an error if there is no such unit."""
+    """Return the n of n-grams, None for stems; an error if there is no such unit."""
     check_choice("lexical unit", unit, UNITS)
     grams = _GRAMS.fullmatch(unit)
     return None if grams is None else int(grams[1])
@@ -247,7 +247,7 @@ def gram_size(unit: str) -> int | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class UnitMap:
-    """Which words of a collection have the units that topics' words have.
+    """The words of a collection that have units of topics' words.
 
     Entry e says that unit[e] is number offset[e] among the units of word[e], from 0 on. `total` is
     the number of units of each word, those included that topics lack. `of_topics` has the units of

@@ -199,7 +199,6 @@ class Model:
     name: str
     formula: Callable[..., np.ndarray]
     parameters: Mapping[str, float]
-    says: str
 
     def weights(self, occurrences: Occurrences) -> np.ndarray:
         """Return what each unit adds to its document's score, the topic's weight included."""
@@ -213,49 +212,48 @@ class Model:
         return f"{self.name}({','.join(other)})" if other else self.name
 
 
-def _named(
-    *models: tuple[str, Callable[..., np.ndarray], str, dict[str, float]],
-) -> Mapping[str, Model]:
+def _named(models: Mapping[str, tuple[Callable[..., np.ndarray], dict[str, float]]]) -> Models:
     return MappingProxyType(
         {
-            name: Model(
-                name=name, formula=formula, parameters=MappingProxyType(parameters), says=says
-            )
-            for name, formula, says, parameters in models
+            name: Model(name=name, formula=formula, parameters=MappingProxyType(parameters))
+            for name, (formula, parameters) in models.items()
         }
     )
 
 
+Models = Mapping[str, Model]
+
 MODELS = _named(
-    ("BB2", _bb2, "Bose-Einstein, Bernoulli after-effect", {"c": 1.0}),
-    ("BM25", _bm25, "Okapi's probabilistic model", {"k1": 1.2, "b": 0.75, "k3": 8.0}),
-    ("DFIZ", _dfiz, "divergence from independence, standardised", {}),
-    ("DFRee", _dfree, "divergence from randomness, hypergeometric, no parameter", {}),
-    ("DirichletLM", _dirichlet, "language model, Dirichlet prior", {"mu": 2500.0}),
-    ("DLH", _dlh, "divergence from randomness, hypergeometric", {}),
-    ("DPH", _dph, "hypergeometric, Popper's normalisation", {}),
-    ("HiemstraLM", _hiemstra, "language model, linear mixture", {"share": 0.15}),
-    ("IFB2", _ifb2, "inverse collection frequency, Bernoulli", {"c": 1.0}),
-    ("InB2", _inb2, "inverse document frequency, Bernoulli", {"c": 1.0}),
-    ("InL2", _inl2, "inverse document frequency, Laplace", {"c": 1.0}),
-    ("In_expB2", _in_expb2, "inverse expected document frequency", {"c": 1.0}),
-    ("Js_KLs", _js_kls, "product of two divergences", {}),
-    ("LemurTF_IDF", _lemur_tf_idf, "Lemur's tf.idf", {"k1": 1.2, "b": 0.75}),
-    ("LGD", _lgd, "log-logistic", {"c": 1.0}),
-    ("PL2", _pl2, "Poisson, Laplace after-effect", {"c": 1.0}),
-    ("TF_IDF", _tf_idf, "Robertson's tf, Spärck Jones's idf", {"k1": 1.2, "b": 0.75}),
+    {
+        "BB2": (_bb2, {"c": 1.0}),
+        "BM25": (_bm25, {"k1": 1.2, "b": 0.75, "k3": 8.0}),
+        "DFIZ": (_dfiz, {}),
+        "DFRee": (_dfree, {}),
+        "DirichletLM": (_dirichlet, {"mu": 2500.0}),
+        "DLH": (_dlh, {}),
+        "DPH": (_dph, {}),
+        "HiemstraLM": (_hiemstra, {"share": 0.15}),
+        "IFB2": (_ifb2, {"c": 1.0}),
+        "InB2": (_inb2, {"c": 1.0}),
+        "InL2": (_inl2, {"c": 1.0}),
+        "In_expB2": (_in_expb2, {"c": 1.0}),
+        "Js_KLs": (_js_kls, {}),
+        "LemurTF_IDF": (_lemur_tf_idf, {"k1": 1.2, "b": 0.75}),
+        "LGD": (_lgd, {"c": 1.0}),
+        "PL2": (_pl2, {"c": 1.0}),
+        "TF_IDF": (_tf_idf, {"k1": 1.2, "b": 0.75}),
+    }
 )
 """The models of a grid of points by name, each with its usual parameters."""
 
 _WEIGHTS = {"terms": 0.8, "ordered": 0.1, "unordered": 0.1, "mu": 2500.0, "window": 4.0}
 
 DEPENDENCE = _named(
-    ("SDM", _dependence, "sequential dependence of neighbouring terms", _WEIGHTS),
-    ("FDM", _dependence, "full dependence of all terms", _WEIGHTS | {"most": 5.0}),
+    {"SDM": (_dependence, _WEIGHTS), "FDM": (_dependence, _WEIGHTS | {"most": 5.0})}
 )
 """Models of term dependence (Metzler & Croft, 2005), which require positions."""
 
-ALL_MODELS: Mapping[str, Model] = MappingProxyType({**MODELS, **DEPENDENCE})
+ALL_MODELS: Models = MappingProxyType({**MODELS, **DEPENDENCE})
 
 _RANGES = {
     "c": (1e-6, 1e6),

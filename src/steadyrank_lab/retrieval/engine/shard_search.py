@@ -132,8 +132,8 @@ def choose_shards(
     times the number of documents that each of its sampled ones represents. By Rank-S a document
     votes with its score, divided by `decay` for every one above it and `first_exponent` times
     more, and votes below `LEAST_VOTE` do not count (Kulkarni, Tigelaar, Hiemstra & Callan
-    2012, doi:10.1145/2396761.2396833). Of two shards that are worth the same, the one with the
-    best document comes first. Shards worth nothing are not searched; where the sample finds
+    2012, doi:10.1145/2396761.2396833). If two shards are worth the same, the one with
+    the best document comes first. Shards worth nothing are not searched; where the sample finds
     nothing for a topic, none is.
     """
     rankings = shards.rankings

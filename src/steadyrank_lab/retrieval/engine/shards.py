@@ -5,8 +5,7 @@ of the documents, then every document to the nearest centroid. A central sample 
 fixed rate of every shard's documents. All that is random depends on the seed and on the numbers
 of sample, partition and central sample alone.
 
-Centroids lie side by side, a row of them for each word, so that one word of a document is
-compared with all of them at once.
+Documents and centroids are compared by products of sparse and dense matrices.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ Selection = Literal["redde", "rank-s"]
 
 ITERATIONS = 5
 SMOOTHING = 0.1
-"""Of the background in a document's language model, for the distance kl."""
+"""Weight of the background in a document's language model, for the distance kl."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,14 +38,14 @@ class ShardDesign:
 
     shards: int = 50
     sample_rate: tuple[float, ...] = (0.01,)
-    """Of a shard's documents in a central sample: one rate, or several."""
+    """Share of a shard's documents in a central sample: one rate, or several."""
     cluster_samples: int = 2
     partitions: int = 5
-    """Of each cluster sample."""
+    """Partitions by each cluster sample."""
     csi: int = 10
     """Central samples of each partition and rate."""
     cluster_share: float = 0.01
-    """Of the documents in a cluster sample."""
+    """Share of the documents in a cluster sample."""
     top_shards: int = 5
     csi_depth: int = 50
     selection: Selection = "redde"
@@ -97,7 +96,7 @@ class ShardDesign:
         return [(rate, csi) for rate in self.sample_rate for csi in range(self.csi)]
 
     def info(self, sample: int, partition: int, rate: float, csi: int) -> dict[str, str]:
-        """What run information says of an instance; numbers from 1 on."""
+        """Return what run information says of an instance; numbers from 1 on."""
         return {
             "system": self.system,
             "rate": repr(rate),
@@ -142,7 +141,7 @@ def make_vectors(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Partition:
-    """Which shard each document is in."""
+    """The shard of each document."""
 
     shard_of: np.ndarray
     n_shards: int
@@ -240,14 +239,14 @@ class _Bags(NamedTuple):
 
 
 def draw_sample(n_documents: int, sample_share: float, *, seed: int, sample: int) -> np.ndarray:
-    """The documents, in ascending order, of which clusters are made."""
+    """Return the documents, in ascending order, of which clusters are made."""
     size = sample_size(n_documents, sample_share)
     rng = block_stream(seed, "samples to cluster", sample)
     return np.sort(rng.choice(n_documents, size, replace=False))
 
 
 def sample_size(n_documents: int, sample_share: float) -> int:
-    """The size of a cluster sample."""
+    """Return the size of a cluster sample."""
     return math.ceil(sample_share * n_documents)
 
 
@@ -292,7 +291,7 @@ def central_sample(
     partition: int = 0,
     csi: int = 0,
 ) -> CentralSample:
-    """A rate of every shard's documents, at least one.
+    """Return a rate of every shard's documents, at least one.
 
     A sample of a higher rate holds those of lower rates: they share their random order.
     """

@@ -31,7 +31,7 @@ _ZERO_WIDTH_SPACE = "\u200b"
 
 
 def plain_words(text: str) -> bytes:
-    """The words of a text as UTF-8, blanks between them and perhaps around them.
+    """Return the words of a text as UTF-8, blanks between them and perhaps around them.
 
     Beyond ASCII, accents are composed with their letters (NFC), marks that stay apart belong to
     the letter before them, and invisible characters such as soft hyphens vanish.
@@ -54,7 +54,7 @@ def decoded(raw: bytes) -> str:
 
 
 def split_words(text: str) -> list[str]:
-    """The words of a text, in order.
+    """Return the words of a text, in order.
 
     >>> split_words("Naïve Bayes, naively")
     ['naïve', 'bayes', 'naively']
@@ -72,7 +72,7 @@ def _settled(match: re.Match[str]) -> str:
 
 @functools.lru_cache(maxsize=4096)
 def _settle(stretch: str, in_word: bool) -> str:
-    """A stretch beyond ASCII with blanks for all that is not part of a word."""
+    """Return a stretch beyond ASCII with blanks for all that is not part of a word."""
     out = []
     for character in stretch:
         category = unicodedata.category(character)
@@ -101,7 +101,7 @@ _TAG = re.compile(r"<[^<>]*>")
 
 
 def stop_words(stop_list: str) -> frozenset[str]:
-    """The words of a list: one of STOP_LISTS, or a file.
+    """Return the words of a list: one of STOP_LISTS, or a file.
 
     A file has words between blanks or line ends; `#` and `|` start a comment, tags (as in Indri's
     parameter files) are skipped. An entry that is not one word of this package's, such as

@@ -48,7 +48,7 @@ Names = str | Iterable[str]
 
 
 class GridOptions(MakingOptions, total=False):
-    """What `grid` and `write_grid` take by name beside judgments and folders."""
+    """What `grid` and `write_grid` take by name in addition to judgments and folders."""
 
     stop_lists: Names
     lexical: Names
@@ -76,7 +76,7 @@ class GridResult(WrittenRuns):
     models: tuple[str, ...]
 
     def caption(self) -> str:
-        """Which combinations were made, and where they are."""
+        """Return the combinations that were made, and their folder."""
         return (
             f"{counted(len(self.runs), 'run')} of "
             f"{counted(len(self.stop_lists), 'stop list')} × "
@@ -100,13 +100,13 @@ def grid(
     """Scores of every combination of components; runs need not be written.
 
     `run_info` has the components as stop_list, lexical and model; a run is named
-    stoplist_lexical_model. The same bytes for any `jobs`, `scheduler` or `executor`.
+    stoplist_lexical_model. Any `jobs`, `scheduler` or `executor` gives the same bytes.
 
     Parameters
     ----------
     corpus : object
         What `count_words` takes; a folder with `docs.jsonl`, `topics.tsv` and `qrels.txt`,
-        `irds:NAME`, or `builtin` holds topics and judgments, too.
+        `irds:NAME`, or `builtin` also has topics and judgments.
     topics : path or mapping, optional
         Each topic's text, or what `read_topics` takes.
     qrels : object, optional
@@ -114,7 +114,7 @@ def grid(
     measures, missing, no_relevant : optional
         As in `evaluate`.
     out : path, optional
-        Folder to write the runs into, too.
+        Folder to write the runs into.
     store : path, optional
         Folder that keeps finished scores, so that the same call again takes up where it stopped.
     **options

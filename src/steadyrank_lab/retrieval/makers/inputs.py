@@ -1,15 +1,14 @@
 """What every maker of runs works on: a collection, its topics, and judgments to score by.
 
 A collection may be a folder with `docs.jsonl`, `topics.tsv` and `qrels.txt`, so that naming the
-folder names all three; of topics, titles are taken, and for whoever wants longer queries the other
-fields. Judged documents are found in rankings without writing runs.
+folder names all three. Of topics the titles are taken. Judged documents are found in rankings
+without writing runs.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,16 +18,14 @@ import numpy as np
 
 from steadyrank.compute.executors import Progress
 from steadyrank.data.qrels import JudgedRun, Qrels
-from steadyrank.data.read import datasets
-from steadyrank.data.read.datasets import is_dataset
+from steadyrank.data.read.datasets import is_dataset, read_topics
 from steadyrank.data.read.qrels import judgments_of
-from steadyrank.data.read.sources import PathLike, find_files, open_bytes
-from steadyrank.errors import FormatError, InputError, arg, check_choice
+from steadyrank.data.read.sources import PathLike, find_files
+from steadyrank.errors import InputError, arg
 from steadyrank.measures.evaluate import Missing, NoRelevant, check_treatment, report_no_relevant
 from steadyrank.measures.names import Measure, parse_measures
 from steadyrank.measures.scoring import Recipe, prepare, score_topics
 from steadyrank_lab.retrieval.builtin.collection import builtin_qrels, builtin_topics, is_builtin
-from steadyrank_lab.retrieval.engine.tokens import decoded
 from steadyrank_lab.retrieval.engine.word_counts import WordCounts, count_words
 
 _AT_HOME = {
@@ -43,12 +40,12 @@ _LACKING = {
 
 
 def _is_named(corpus: Any) -> bool:
-    """Whether a collection's name stands for its topics and judgments, too."""
+    """Return whether a collection's name includes its topics and judgments."""
     return is_dataset(corpus) or is_builtin(corpus)
 
 
 def _at_home(corpus: Any, what: str) -> Path | None:
-    """A collection's file where the collection is a folder with usual names."""
+    """Return a collection's file where the collection is a folder with usual names."""
     if not isinstance(corpus, (str, os.PathLike)) or _is_named(corpus):
         return None
     folder = Path(corpus)
@@ -57,7 +54,7 @@ def _at_home(corpus: Any, what: str) -> Path | None:
 
 
 def _named_or_at_home(source: Any, corpus: Any, what: str) -> Any:
-    """What is named, or what comes with the collection."""
+    """Return what is named, or what comes with the collection."""
     if source is None:
         source = corpus if _is_named(corpus) else _at_home(corpus, what)
     if source is not None:
@@ -70,22 +67,28 @@ def _named_or_at_home(source: Any, corpus: Any, what: str) -> Any:
 def load_counts(
     corpus: Any, *, cache: PathLike | None = None, progress: Progress | None = None
 ) -> WordCounts:
-    """The word counts of a collection; `docs.jsonl` where a folder has one."""
+    """Return the word counts of a collection; `docs.jsonl` where a folder has one."""
     if isinstance(corpus, WordCounts):
         return corpus
     return count_words(_at_home(corpus, "documents") or corpus, cache=cache, progress=progress)
 
 
 def collection_topics(corpus: Any, topics: PathLike | Mapping[str, str] | None) -> dict[str, str]:
-    """The topics named, or those that come with the collection."""
-    texts = topic_texts(_named_or_at_home(topics, corpus, "topics"))
+    """Return the topics named, or those that come with the collection."""
+    source = _named_or_at_home(topics, corpus, "topics")
+    if isinstance(source, Mapping):
+        texts = {str(name): text for name, text in source.items()}
+    elif is_builtin(source):
+        texts = builtin_topics(["title"])
+    else:
+        texts = read_topics(source)
     if not texts:
         raise InputError("there are no topics")
     return texts
 
 
 def load_judgments(corpus: Any, qrels: Any) -> Qrels:
-    """The judgments named, or those that come with the collection."""
+    """Return the judgments named, or those that come with the collection."""
     source = _named_or_at_home(qrels, corpus, "judgments")
     if is_builtin(source):
         return builtin_qrels()
@@ -121,7 +124,7 @@ class Evaluation:
         )
 
     def settings(self) -> dict[str, Any]:
-        """What the scores depend on beside the rankings, for a store."""
+        """Return what the scores depend on in addition to the rankings, for a store."""
         digest = hashlib.blake2b(digest_size=16)
         documents = self.qrels.documents
         for column in (self.qrels.blocks, documents.hashes, self.qrels.grades):
@@ -161,78 +164,10 @@ def make_evaluation(
 
 
 def digest_of_counts(counts: WordCounts, topics: Mapping[str, str]) -> str:
-    """A checksum of a collection's counts and of topics."""
+    """Return a checksum of a collection's counts and of topics."""
     digest = hashlib.blake2b(digest_size=16)
     for names in (counts.documents, counts.words, (*topics.keys(), *topics.values())):
         digest.update("\0".join(names).encode("utf-8", "surrogatepass") + b"\1")
     for column in (counts.ends, counts.text):
         digest.update(np.ascontiguousarray(column).tobytes())
     return digest.hexdigest()
-
-
-TOPIC_FIELDS = ("title", "desc", "narr")
-_IRDS_FIELDS = {"title": "title", "desc": "description", "narr": "narrative"}
-_BUILTIN_FIELDS = {"title": "title", "desc": "description", "narr": "relevant"}
-
-_TOP = re.compile(r"<top>", re.IGNORECASE)
-_FIELD = r"<{}\b[^<>]*>\s*(?:(?:topic|description|narrative)\s*:)?([^<]*)"
-
-
-def topic_texts(
-    source: PathLike | Mapping[str, str], *, fields: Iterable[str] = ("title",)
-) -> dict[str, str]:
-    """Topics, each id with its text: from a file `id<TAB>text`, TREC's topics, `irds:NAME`, or
-    `builtin`.
-
-    `fields` are those of TREC's topics whose text is taken: title, desc and narr. A topic file of
-    tabs has titles only.
-
-    >>> import tempfile, pathlib
-    >>> file = pathlib.Path(tempfile.mkdtemp()) / "topics.txt"
-    >>> _ = file.write_text(
-    ...     "<top>\\n<num> Number: 301\\n<title> crime\\n<desc> Description:\\nWho?\\n</top>\\n"
-    ... )
-    >>> topic_texts(file), topic_texts(file, fields=["title", "desc"])
-    ({'301': 'crime'}, {'301': 'crime Who?'})
-    """
-    if isinstance(source, Mapping):
-        return {str(name): text for name, text in source.items()}
-    fields = tuple(fields)
-    for field in fields:
-        check_choice("topic field", field, TOPIC_FIELDS)
-    if not fields:
-        raise InputError(f"name at least one topic field of {', '.join(TOPIC_FIELDS)}")
-    if is_builtin(source):
-        return builtin_topics(_BUILTIN_FIELDS[field] for field in fields)
-    titles = datasets.read_topics(source)
-    if fields == ("title",):
-        return titles
-    if datasets.is_dataset(source):
-        return _dataset_topics(os.fspath(source), fields)
-    return dict(zip(titles, _trec_texts(Path(source), fields), strict=True))
-
-
-def _dataset_topics(dataset: str, fields: tuple[str, ...]) -> dict[str, str]:
-    import ir_datasets  # it is there: it gave the titles
-
-    names = [_IRDS_FIELDS[field] for field in fields]
-    queries: Iterable[Any] = ir_datasets.load(dataset.removeprefix(datasets.PREFIX)).queries_iter()
-    topics = {}
-    for query in queries:
-        lacking = [name for name in names if not hasattr(query, name)]
-        if lacking:
-            raise InputError(f"{dataset}: its topics have no {lacking[0]}: use title alone")
-        topics[str(query.query_id)] = " ".join(getattr(query, name) for name in names)
-    return topics
-
-
-def _trec_texts(path: Path, fields: tuple[str, ...]) -> Iterable[str]:
-    """The fields of each topic in a file that `read_topics` could read."""
-    with open_bytes(path) as stream:
-        text = decoded(stream.read())
-    starts = [match.start() for match in _TOP.finditer(text)]
-    if not starts:
-        raise FormatError(path, "topics of id<TAB>text have no desc or narr: use title alone")
-    for start, stop in zip(starts, [*starts[1:], len(text)], strict=True):
-        matches = (re.search(_FIELD.format(field), text[start:stop], re.I) for field in fields)
-        yield " ".join(" ".join(match[1].split()) for match in matches if match)

@@ -4,7 +4,7 @@ For anyone who compares systems that are not deterministic (Jayasinghe et al., I
 doi:10.1016/j.ipm.2015.06.005, section 5): a collection is cut into topical shards, a central
 sample of them is searched first, and ReDDE (Si & Callan, SIGIR 2003, doi:10.1145/860435.860490)
 picks the few shards that are searched for each topic. Cluster samples x partitions x central
-samples make instances; exhaustive search stands beside them.
+samples make instances; exhaustive search is added.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ EXHAUSTIVE = "exhaustive"
 
 
 class ShardOptions(MakingOptions, total=False):
-    """What `shard` and `write_shards` take by name beside judgments and folders."""
+    """What `shard` and `write_shards` take by name in addition to judgments and folders."""
 
     shards: int
     sample_rate: float | Iterable[float]
@@ -120,7 +120,7 @@ class ShardResult(WrittenRuns):
     seed: int
 
     def caption(self) -> str:
-        """How many instances were made, of what, and where they are."""
+        """Return how many instances were made, of what, and where they are."""
         return (
             f"{counted(len(self.runs) - 1, 'instance')} of "
             f"{counted(self.design.shards, f'{self.design.system} shard')} in {self.folder}"
@@ -139,7 +139,7 @@ def shard(
     store: PathLike | None = None,
     **options: Unpack[ShardOptions],
 ) -> Scores:
-    """Scores of many instances of selective search, and of exhaustive search beside them.
+    """Scores of many instances of selective search, and of exhaustive search.
 
     `run_info` says of each run its system ("topical", "random" or "exhaustive"), rate, sample,
     partition and csi, as `instances` needs them.
