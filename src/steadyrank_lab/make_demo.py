@@ -55,7 +55,7 @@ def pack_runs(runs: Sequence[Run], topics: Sequence[str], path: Path) -> None:
         documents=np.array([place[name] for documents in listed for name in documents], np.uint16),
         steps=np.array(steps, np.int32),
     )
-    # The columns hold numbers of two and four bytes: so their bytes stand in line.
+    # The columns hold numbers of two and four bytes: so that their bytes are aligned.
     packing = {"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "lp": 1}
     path.write_bytes(lzma.compress(kept.getvalue(), filters=[packing]))
 

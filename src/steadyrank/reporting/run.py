@@ -215,7 +215,7 @@ def report(
         that ranks its runs, as in `datasets`.
     missing, no_relevant, ties : str
         As in `evaluate`.
-    runs_in_rows, form, lower_is_better, higher_is_better : optional
+    runs_in_rows, lower_is_better, higher_is_better, form : optional
         As in `read_scores`; datasets of a leaderboard have directions as well.
     command : str
         The command that the page shows for making it again; by default this call.

@@ -147,7 +147,7 @@ def _check_places(out: str | None, output: str | None, scores_file: str | None) 
 
 
 def _keep_scores(scores: Scores, scores_file: str) -> None:
-    """Write the scores; beside a CSV, which has no room for them, the components."""
+    """Write the scores; a CSV has no columns for components, which go into a second file."""
     from steadyrank.compute.files import check_still_there, write_whole
     from steadyrank.data.write.csv import csv_line
     from steadyrank.data.write.files import write_scores

@@ -57,7 +57,7 @@ budget_options = opt.options(
         "--budget [small|full] = full": "Take a quick look, or run everything.",
         "--samples n_samples N 2..": "Draw N samples, trials or splits instead of the budget's "
         "number.",
-        "--score-source [score|rank] = score": "Simulate scores, or ranks in place of scores "
+        "--score-source [score|rank] = score": "Simulate scores, or ranks instead of scores "
         "(yang2018).",
     }
 )

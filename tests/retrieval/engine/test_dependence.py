@@ -35,7 +35,7 @@ def test_by_hand():
         },
         rel=1e-6,
     )
-    # Of two terms, all sets are pairs of neighbours.
+    # With two terms, all sets are pairs of neighbours.
     assert scores(texts, "white house", "FDM(mu=10)") == found
     # With one word between them they are no neighbours in the text, but within the window.
     assert scores(texts, "white rose", "SDM(ordered=.5)")["a"] == pytest.approx(

@@ -52,8 +52,8 @@ CLOSED: dict[str, dict[str, Callable[..., np.ndarray]]] = {
         "welch": welch_pvalues,
     },
 }
-"""p of the tests that do not resample, of systems [..., instance, topic]: of the difference to a
-deterministic system, or of two systems that vary."""
+"""p-values of the tests that do not resample, given systems [..., instance, topic]: the difference
+to a deterministic system, or two systems that vary."""
 
 TOGETHER = 256
 """Comparisons that are held at a time."""
@@ -74,7 +74,7 @@ def contradictions(
     *,
     alphas: Sequence[float] = (0.1, 0.05),
 ) -> pd.DataFrame:
-    """Figure 7: paired t tests of each instance of each system against one baseline, counted.
+    """Count paired t tests of each instance of each system against one baseline (Figure 7).
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def pvalues_of(
     seeds: Iterable[int] = (),
     mode: str = "sound",
 ) -> np.ndarray:
-    """p of a test on many comparisons, those of a bootstrap with one seed each.
+    """Return p-values of a test on many comparisons; a bootstrap takes one seed each.
 
     `systems` is the difference to a deterministic system, or both of two systems that vary:
     [comparison, instance, topic].
@@ -166,7 +166,7 @@ def method_pvalues(
     jobs: int | None = None,
     rng: Rng = 0,
 ) -> pd.DataFrame:
-    """Figures 4, 10 and 11: every test of `METHODS` on every comparison.
+    """Return p-values of all tests of `METHODS` on every comparison (Figures 4, 10 and 11).
 
     Parameters
     ----------
@@ -216,7 +216,7 @@ def method_pvalues(
 
 
 def _all_methods(d: np.ndarray, n_samples: int, seed: int, number: int) -> list[float]:
-    """p of every test of `METHODS` on differences [instance, topic]."""
+    """Return p-values of all tests of `METHODS` on differences [instance, topic]."""
     one = int(block_stream(seed, "instance at hand", number).integers(len(d)))
     single, every = [d[None, [one]]], [d[None]]
     own: Any = {"seeds": [seed * 1_000_003 + number], "mode": "paper"}
@@ -238,7 +238,7 @@ def pool_pvalues(
     jobs: int | None = None,
     rng: Rng = 0,
 ) -> pd.DataFrame:
-    """Figure 9: p of pools of instances, drawn with replacement, against the pool's size.
+    """Return p-values of pools of instances, drawn with replacement, by size (Figure 9).
 
     Parameters
     ----------
@@ -382,7 +382,7 @@ def paper_scores(
 def paper_comparisons(
     n_comparisons: int = 5000, *, n_topics: int = 50, n_instances: int = 100, rng: Rng = 0
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Figure 4's comparisons: systems with mean and variance of the instance effect on (0, 1).
+    """Yield comparisons with mean and variance of the instance effect on (0, 1) (Figure 4).
 
     Each is (scores [instance, topic], scores of a deterministic system [topic]).
 
@@ -437,7 +437,7 @@ def single_instance_shares(
     jobs: int | None = None,
     rng: Rng = 0,
 ) -> pd.DataFrame:
-    """Figure 2: test each instance of a simulated system alone; how many differ significantly?
+    """Return the share of a system's instances that differ significantly, tested alone (Figure 2).
 
     Each repetition draws a system (`paper_scores`) and a deterministic one whose scores are uniform
     on (0, 1), on other topics, and runs a paired t test for every instance. Where the share
@@ -503,7 +503,7 @@ def equivalence_intervals(
     confidence: float = 0.95,
     rng: Rng = 0,
 ) -> pd.DataFrame:
-    """Figure 3: intervals of the mean of n differences N(0, sd²), a new sample for each n.
+    """Return intervals of the mean of n differences N(0, sd²), a new sample for each n (Figure 3).
 
     Only many topics bring the interval within ±delta: few topics find no difference either, but
     show nothing.
@@ -551,7 +551,7 @@ def equivalence_intervals(
 
 
 def instance_spread(systems: Mapping[str, np.ndarray]) -> pd.DataFrame:
-    """Figure 6: how the means of a system's instances spread.
+    """Return the spread of the means of a system's instances (Figure 6).
 
     Parameters
     ----------
@@ -588,7 +588,7 @@ def instance_spread(systems: Mapping[str, np.ndarray]) -> pd.DataFrame:
 
 
 def topic_spread(scores: np.ndarray) -> pd.DataFrame:
-    """Figure 8: how scores [instance, topic] spread over instances, one row per topic."""
+    """Return the spread of scores [instance, topic] over instances by topic (Figure 8)."""
     if np.isnan(scores).all(axis=0).any():
         raise InputError("a topic has no score at all; leave it out")
     ends = {"least": np.nanmin(scores, axis=0), "largest": np.nanmax(scores, axis=0)}

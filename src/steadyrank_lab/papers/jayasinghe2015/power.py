@@ -36,7 +36,7 @@ BELOW_ONE = 1.0 - 2.0**-53
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InstanceVariances:
-    """Of instances, of system × topic and of the residual: what the difference rests on.
+    """Variances of instances, of system × topic and of the residual.
 
     Against a deterministic system `system_topic` is the variance of the differences' topic effects.
     """
@@ -141,7 +141,7 @@ def _estimates(layout: _ExpectedSquares) -> tuple[np.ndarray, np.ndarray, np.nda
     """Estimates of the standard error over the true one, their degrees of freedom, and weights.
 
     [residual, instance, topic]. A component is dropped where its mean square is not above the
-    residual's: what is integrated jumps there, so that each side has nodes of its own.
+    residual's: the integrand jumps there, so that each side has separate nodes.
     """
     if layout.total() == 0.0:
         one = np.ones((1, 1, 1))

@@ -223,9 +223,9 @@ _GRAMS = re.compile("([0-9]+)grams")
 
 
 def lexical_units(words: Sequence[str], unit: str) -> list[Sequence[str]]:
-    """For each word, the units that stand for it, in order; of stems there is one each.
+    """For each word, the units of it, in order; of stems there is one each.
 
-    n-grams do not cross words; a word shorter than n stands for itself.
+    n-grams do not cross words; a word shorter than n is a unit.
 
     >>> [list(units) for units in lexical_units(["river", "bank"], "4grams")]
     [['rive', 'iver'], ['bank']]

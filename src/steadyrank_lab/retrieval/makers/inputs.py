@@ -1,8 +1,8 @@
 """What every maker of runs works on: a collection, its topics, and judgments to score by.
 
 A collection may be a folder with `docs.jsonl`, `topics.tsv` and `qrels.txt`, so that naming the
-folder names all three. Of topics the titles are taken. Judged documents are found in rankings
-without writing runs.
+folder names all three. Topics are represented by their titles. Judged documents are found in
+rankings without writing runs.
 """
 
 from __future__ import annotations
