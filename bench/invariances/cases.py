@@ -704,6 +704,7 @@ NO_STUDY = {
             "equivalence_intervals",
             "error_rates",
             "paper_comparisons",
+            "simulated_battles",
             "simulated_facets",
             "simulated_track",
             "single_instance_shares",
@@ -714,6 +715,7 @@ NO_STUDY = {
         ("builtin_collection", "builtin_instances", "builtin_runs"), "comes with the package"
     ),
     **dict.fromkeys(("parse_measure", "register_measure", "true_means"), "has no topics or runs"),
+    "battles": "takes battles, which have no runs by topics; its tests permute rows and sides",
     "max_input": "sets a limit of the process",
     "plot": "draws a result",
     "reproduce": "calls the other studies on a paper's data",

@@ -62,8 +62,9 @@ COMMANDS = {
         *("--csi", "2", "--sample", "0.5", "--top-shards", "2"),
     ],
 }
-NO_FILES = ("demo", "doctor", "reproduce")
-"""Commands without files of their own; what `reproduce` is given goes to the studies above."""
+NO_FILES = ("battles", "demo", "doctor", "reproduce")
+"""Commands without runs and judgments; what `reproduce` is given goes to the studies above. The
+tests of `battles` permute its rows."""
 
 SUFFIXES = (".run", ".txt", ".csv", ".tsv", ".jsonl")
 STAYS = {"check": ".run", "shard": ".jsonl"}

@@ -110,6 +110,11 @@ def _table() -> sr.Leaderboard:
     return sr.Leaderboard(runs=scores.runs, datasets=scores.topics, values=scores.matrix("AP"))
 
 
+def _battles(rng: Any, _: Path) -> Any:
+    found = sr.simulated_battles(3, 4, rng=rng)
+    return {"seed": found.meta["seed"], "outcome": found.outcome}
+
+
 def _truth() -> Any:
     return sr.simulated_track(**TRACK).truth
 
@@ -130,6 +135,7 @@ def _sides() -> list[sr.Scores]:
 CALLS: dict[str, Call] = {
     "agree": _on_scores("agree", topic_sizes=[4], system_sizes=[4], n_samples=4),
     "audit_tests": _on_scores("audit_tests", measure="AP", n_trials=10),
+    "battles": lambda rng, _: sr.battles(sr.simulated_battles(3, 12, rng=5), n_samples=50, rng=rng),
     "compare": _on_scores("compare", measure="AP", by="run", test="randomization", n_samples=99),
     "datasets": lambda rng, _: sr.datasets(_table(), n_samples=200, rng=rng),
     "equivalence_intervals": lambda rng, _: papers.equivalence_intervals([10, 20], rng=rng),
@@ -165,6 +171,7 @@ CALLS: dict[str, Call] = {
     "reproduce": lambda rng, _: sr.reproduce("lin2005", n_samples=5, budget="small", rng=rng),
     "shard": _shard,
     "simulate": _on_runs("simulate", n_samples=40),
+    "simulated_battles": _battles,
     "simulated_facets": lambda rng, _: sr.simulated_facets(n_systems=3, n_topics=5, rng=rng),
     "simulated_track": _track,
     "single_instance_shares": lambda rng, _: papers.single_instance_shares(

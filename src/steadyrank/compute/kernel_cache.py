@@ -27,8 +27,10 @@ from types import FunctionType
 from typing import Any
 
 import numba
+from numba.core import event as events
 
 from steadyrank._version import __version__
+from steadyrank.compute.files import locked
 from steadyrank.errors import MachineError
 
 PACKAGE = Path(__file__).parents[1]
@@ -103,6 +105,9 @@ def _home(given: str) -> Path | None:
             home.mkdir(parents=True, exist_ok=True)
             room = shutil.disk_usage(home).free >= LEAST_SPACE
             if room and os.access(home, os.W_OK | os.X_OK) and _is_ours(place) and _is_ours(home):
+                saving = _Saving(home)
+                for kind in ("numba:compile", "numba:compiler_lock"):
+                    events.register(kind, saving)  # type: ignore[no-untyped-call]
                 return home
     return None
 
@@ -173,3 +178,29 @@ def _sources() -> bytes:
     folders = (PACKAGE, PACKAGE.with_name(f"{PACKAGE.name}_lab"))
     paths = sorted(path for folder in folders for path in folder.rglob("*.py"))
     return b"".join(text for text in (path.read_bytes() for path in paths) if DEFINES in text)
+
+
+class _Saving(events.Listener):
+    """Let one process at a time write what it has compiled.
+
+    Numba numbers the codes of a kernel, one per types of arguments, by those that it finds: two
+    processes at once could write two codes under one number, and a third would load the wrong one.
+    It writes after the end of a compilation, and before it leaves the lock of the compiler.
+    """
+
+    def __init__(self, home: Path):
+        self.home, self.thread = home, threading.local()
+
+    def on_start(self, event: Any) -> None:
+        """Do nothing: compiling requires no lock."""
+
+    def on_end(self, event: Any) -> None:
+        """Take the lock when there is code to write, and leave it when it is written."""
+        with contextlib.suppress(OSError):
+            if event.kind != "numba:compile":
+                vars(self.thread).pop("written", contextlib.ExitStack()).close()
+                return
+            folder = Path(event.data["dispatcher"].stats.cache_path or "")
+            if folder.is_relative_to(self.home):
+                self.thread.written = contextlib.ExitStack()
+                self.thread.written.enter_context(locked(self.home / "lock"))

@@ -30,11 +30,11 @@ class Battles:
     models : sequence of str
         The names of all models.
     a, b : arrays of int
-        Of each battle, the places of the first and of the second model.
+        Position of the first and of the second model among `models`, per battle.
     outcome : array
         1 where `a` won, 0 where `b` won, 0.5 for a tie.
     prompt, judge : sequences of str
-        Of each battle, the prompt and who compared the answers; empty where nothing is known.
+        Prompt and judge of each battle; empty if unknown.
     has_position : bool
         Whether `a` is the model that the judge saw first.
     covariates : mapping
@@ -308,7 +308,8 @@ def simulated_battles(
     check_choice("design", design, get_args(Design))
     for name, value in (("n_models", n_models), ("n_prompts", n_prompts)):
         check_count(name, value, 2)
-    drawn = np.random.default_rng(seed_from(rng))
+    seed = seed_from(rng)
+    drawn = np.random.default_rng(seed)
     strength = np.linspace(spread, -spread, n_models) if strengths is None else strengths
     strength = np.asarray(strength, np.float64)
     if len(strength) != n_models:
@@ -341,5 +342,5 @@ def simulated_battles(
         outcome=outcome,
         prompt=tuple(f"p{k + 1}" for k in prompt.tolist()),
         judge=tuple(f"j{k + 1}" for k in judge.tolist()) if n_judges else (),
-        meta={"strength": dict(zip(models, strength.tolist(), strict=True))},
+        meta={"strength": dict(zip(models, strength.tolist(), strict=True)), "seed": seed},
     )

@@ -301,7 +301,7 @@ def test_simulated_battles_have_the_design_that_is_asked_for():
 @pytest.mark.parametrize("design", ["full", "star", "sparse"])
 def test_the_level_of_all_pairs_and_the_coverage_hold(design):
     """Six equal models, 40 prompts, 200 experiments: .08 is exceeded by chance in 3% at .05."""
-    any_claim = covered = 0
+    any_claim = covered = position = 0
     for seed in range(200):
         found = sr.simulated_battles(
             6, 40, strengths=[0.0] * 6, design=design, prompt_sd=1.0, rng=seed
@@ -309,6 +309,8 @@ def test_the_level_of_all_pairs_and_the_coverage_hold(design):
         result = sr.battles(found, n_samples=299, rng=seed)
         any_claim += bool(result.significant.any())
         t = np.abs(result.difference[0]) / result.difference_error[0]
+        position += bool(result.position is not None and result.position.pvalue <= 0.05)
         covered += bool(t <= 2.0227)  # Student's quantile on 39 degrees of freedom
     assert any_claim <= 0.08 * 200
+    assert position <= 0.08 * 200
     assert covered >= 0.92 * 200
