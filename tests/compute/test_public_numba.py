@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numba
 import pytest
+from numba.core import event
 from numba.extending import register_jitable
 
 import steadyrank
@@ -31,6 +32,9 @@ PUBLIC = {
     "numba.extending.intrinsic",
     "numba.extending.register_jitable",
     "numba.core.cgutils",  # what Numba's own guide to intrinsics builds with
+    "numba.core.event",  # the event API of Numba's documentation
+    "numba.core.event.Listener",
+    "numba.core.event.register",
     "llvmlite",
     "llvmlite.ir",
 }
@@ -120,7 +124,7 @@ def private_names() -> set[str]:
         return x
 
     objects = [made, made._cache, made._cache._impl, made._cache._cache_file, made.stats]
-    objects += [made.targetctx, made.typingctx, made._compiler, numba.config]
+    objects += [made.targetctx, made.typingctx, made._compiler, event.Listener, numba.config]
     named = {name for each in objects for name in (*dir(each), *vars(type(each)))}
     ordinary = {"_asdict", "_fields", "_make", "_replace", "_field_defaults", "_name", "_register"}
     return {name for name in named if name.startswith("_") and not name.endswith("__")} - ordinary
@@ -184,6 +188,8 @@ def test_only_few_modules_know_numba():
 
 def test_options_are_those_that_numba_documents():
     assert "_nrt=False" in register_jitable.__doc__
+    assert "numba:compile" in event.__doc__
+    assert "numba:compiler_lock" in event.__doc__
 
 
 @pytest.mark.parametrize(
