@@ -34,7 +34,7 @@ def test_budgets_are_read(budget, seconds):
     ],
 )
 def test_other_budgets_are_refused_with_the_remedy(budget):
-    with pytest.raises(InputError, match="such as 90s, 2m or 1h"):
+    with pytest.raises(InputError, match="such as 45s, 2m or 1h"):
         parse_budget(budget)
 
 

@@ -357,15 +357,6 @@ def test_the_whole_line_of_a_paper(capsys, track, tmp_path):
     assert (tmp_path / "table.html").read_text("ascii").startswith("<table>")
 
 
-@pytest.mark.parametrize("name", ["figure.svg", "figure.pdf", "figure.PNG"])
-def test_a_result_is_not_written_under_the_name_of_a_figure(capsys, track, tmp_path, name):
-    files = (track / "qrels.txt", track / "runs")
-    code, _, err = call(capsys, "compare", *files, "-o", tmp_path / name)
-    assert code == 2
-    assert "draw figures with --plot FILE" in err
-    assert not (tmp_path / name).exists()
-
-
 @pytest.mark.parametrize(
     ("width", "inches"),
     [("3.3in", 3.3), ("8.4cm", 8.4 / 2.54), ("84mm", 84 / 25.4), ("72.27pt", 1)],
