@@ -148,7 +148,7 @@ def test_what_is_planned_is_told_before_it_starts(capsys, scores, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--budget", "soon"), "--budget must be a time such as 90s"),
+        (("--budget", "soon"), "--budget must be a time such as 45s"),
         (("--samples", "1"), "'--samples'"),
         (("--alpha", "2"), "'--alpha'"),
         (("--delta", "-1"), "delta"),

@@ -66,7 +66,7 @@ def parse_budget(budget: Budget) -> float:
     """
     match = re.fullmatch(r"[ \t]*([0-9]+(?:\.[0-9]+)?|\.[0-9]+)[ \t]*([smh]?)[ \t]*", str(budget))
     if match is None or isinstance(budget, bool) or not float(match[1]) > 0.0:
-        raise bad_value("budget", "be a time such as 90s, 2m or 1h", budget)
+        raise bad_value("budget", "be a time such as 45s, 2m or 1h", budget)
     return float(match[1]) * _UNITS[match[2]]
 
 
