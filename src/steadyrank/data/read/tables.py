@@ -115,12 +115,12 @@ class Table:
 
     def distinct(self, place: int) -> tuple[list[Any], np.ndarray]:
         """The values of a column in their order of appearance, and which of them each row has."""
-        import pyarrow as pa
-
         column = self.columns[place]
         if isinstance(column, list):
             places = {cell: code for code, cell in enumerate(dict.fromkeys(column))}
             return [*places], np.array([places[cell] for cell in column], np.intp)
+        import pyarrow as pa
+
         kind = column.type
         if pa.types.is_nested(kind):
             self._refuse_name(0, self.cells(place)[0], "run")
