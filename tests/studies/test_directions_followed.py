@@ -136,3 +136,21 @@ def test_options_say_the_direction(tmp_path, capsys):
     names = [word for name in "abc" for word in ("--lower-is-better", name)]
     assert cli.run(["datasets", str(table), *names]) == 0
     assert capsys.readouterr().out.partition("leads")[0].endswith("x ")
+
+
+def test_a_plan_is_about_the_two_lowest_error_rates():
+    plans = [
+        sr.plan(scores, measures=scores.measures[0]) for scores in (errors_of_runs(), accuracies())
+    ]
+    first = [plan.differences[0] for plan in plans]
+    assert first[0].topics == first[1].topics
+    assert first[0].runs == first[1].runs == ("good", "mid")
+
+
+def test_studies_that_cannot_turn_a_measure_refuse_it():
+    scores = errors_of_runs()
+    systems = scores.with_run_info(system=("bad", "good", "good"))
+    with pytest.raises(sr.InputError, match="instances requires a measure where higher is better"):
+        sr.instances(systems, a="good", b="bad")
+    with pytest.raises(sr.InputError, match="judges requires a measure where higher is better"):
+        sr.judges(scores, {"copy": scores})

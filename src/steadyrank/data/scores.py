@@ -257,6 +257,14 @@ class Scores(Exhibit):
         values = np.where(lower[:, None, None], 0.0 - self.values, self.values)
         return replace(self, values=values, directions=dict.fromkeys(self.measures, "higher"))
 
+    def check_higher(self, measure: str, study: str) -> None:
+        """Raise an error if a study that requires higher-is-better measures has another one."""
+        if self.directions[measure] == "lower":
+            raise InputError(
+                f"{study} requires a measure where higher is better, and by {measure} lower is "
+                f"better: negate its values, or say --higher-is-better {measure} if that is wrong"
+            )
+
     def ranked(self) -> Scores:
         """The scores of the measures that can be ranked by; a warning names the others."""
         kept = rankable(self.directions)

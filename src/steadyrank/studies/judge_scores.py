@@ -194,6 +194,7 @@ def scores_of_judges(
     if measure is None:
         human.matrix()  # raises an error that asks for a measure
     chosen = human.select(measures=measure)
+    chosen.check_higher(chosen.measures[0], "judges")
     inputs = []
     for name, scores in judges.items():
         if not isinstance(scores, Scores):

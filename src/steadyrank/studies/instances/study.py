@@ -250,7 +250,9 @@ def _check(scores: Scores, measure: str | None, settings: Settings) -> str:
     for factor in settings.factors:
         if factor not in scores.run_info:
             raise unknown_column(factor, "run information", scores.run_info)
-    return measure_of(scores, measure)
+    chosen = measure_of(scores, measure)
+    scores.check_higher(chosen, "instances")
+    return chosen
 
 
 def _pairs(systems: Groups, a: str | None, b: str | None) -> list[tuple[Named, Named]]:

@@ -353,6 +353,8 @@ def _of_first_two(demands: Demands, scores: Scores, measure: str) -> Difference 
     None for a single run, and for ties.
     """
     one = scores.select(measures=measure)
+    if one.directions[measure] == "lower":
+        one = one.oriented()
     means = one.mean()[0]
     best = [int(run) for run in np.argsort(-means, kind="stable")[:2] if not np.isnan(means[run])]
     if len(best) < 2:
