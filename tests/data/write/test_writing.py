@@ -16,6 +16,7 @@ import pytrec_eval
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import steadyrank as sr
 from steadyrank import InputError, Qrels, Run, SteadyrankWarning, read_qrels, read_run
 from steadyrank.data.ids import make_ids
 from steadyrank.data.qrels import qrels_from_dict
@@ -313,3 +314,11 @@ def test_ranks_and_blocks_are_those_of_plain_python() -> None:
     for other in (scores.astype(np.float32), scores[::-1], np.broadcast_to(0.5, 1213)):
         run = run_of_scores(other)
         assert run_text(run) == plain_text(run)
+
+
+def test_grades_keep_their_judges_in_csv(tmp_path):
+    scores = sr.simulated_facets(n_systems=3, n_topics=5, rng=1)
+    sr.write_scores(scores, tmp_path / "grades.csv")
+    read = sr.read_scores(tmp_path / "grades.csv")
+    assert (read.runs, read.run_info) == (scores.runs, scores.run_info)
+    np.testing.assert_array_equal(read.values, scores.values)

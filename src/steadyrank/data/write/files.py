@@ -284,9 +284,18 @@ def write_scores(scores: Scores, path: PathLike, *, wide: bool = False) -> None:
 
 
 def long_csv(scores: Scores) -> str:
-    """One line per cell: measure,run,topic,value; numbers in full, missing ones empty."""
+    """Return one line per cell: measure,run,topic,value; numbers in full, missing ones empty.
+
+    Grades have the name of their system as run, and a column per facet, as they are read.
+    """
+    from steadyrank.data.facets import facets_of
+
     measures, runs, topics = (list(map(csv_cell, names)) for names in scores.labels)
-    lines = ["measure,run,topic,value\n"]
+    facets = [name for name in facets_of(scores) if all(scores.run_info[name])]
+    if facets:
+        columns = [scores.run_info[name] for name in (*facets, "system")]
+        runs = [",".join(map(csv_cell, cells)) for cells in zip(*columns, strict=True)]
+    lines = [",".join(["measure", *facets, "run,topic,value\n"])]
     for measure, matrix in zip(measures, scores.values, strict=True):
         for run, row in zip(runs, matrix.tolist(), strict=True):
             cells = zip(topics, row, strict=True)
