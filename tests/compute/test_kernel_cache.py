@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib.util
 import os
+import pkgutil
 import shutil
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from types import SimpleNamespace
 
 import numba
 import pytest
+from numba.core.dispatcher import Dispatcher
 
 import steadyrank
 from steadyrank.compute import kernel_cache
@@ -82,7 +84,27 @@ def test_kernels_of_every_kind_are_compiled_and_kept(load):
     assert sum(again.filled.stats.cache_hits.values()) == 1
 
 
-def test_of_former_folders_the_last_one_stays(load, tmp_path):
+def test_all_kernels_of_the_packages_have_one_folder():
+    """Other folders would be those of users, and remove each other."""
+    names = {"steadyrank", "steadyrank_lab"}
+    modules = [
+        module.name
+        for name in names
+        for module in pkgutil.walk_packages(importlib.import_module(name).__path__, f"{name}.")
+        if not module.name.endswith("__main__")
+    ]
+    kernels = [
+        value
+        for module in modules
+        for value in vars(importlib.import_module(module)).values()
+        if isinstance(value, Dispatcher) and value.__module__.partition(".")[0] in names
+    ]
+    assert len(kernels) > 40
+    assert {kernel_cache._foreign(kernel.py_func) for kernel in kernels} == {frozenset()}
+
+
+def test_of_former_folders_the_last_ones_stay(load, tmp_path, monkeypatch):
+    monkeypatch.setitem(kernel_cache.FOLDERS_KEPT, "own", 2)
     for by in (1, 10, 100):
         module = load(SOURCE.replace("+ 1", f"+ {by}"))
         assert module.filled(2).tolist() == [by, by + 0.5]

@@ -61,7 +61,8 @@ def test_killed_between_index_and_code_the_next_process_does_not_run_old_code(so
         assert sources(by).twice(0) == 2 * by
 
 
-def test_kept_code_is_used_and_old_code_goes(sources, tmp_path):
+def test_kept_code_is_used_and_old_code_goes(sources, tmp_path, monkeypatch):
+    monkeypatch.setitem(kernel_cache.FOLDERS_KEPT, "own", 2)
     assert sources(1).twice(0) == 2
     again = sources(1)
     assert kernel_cache.is_kept(again.twice)

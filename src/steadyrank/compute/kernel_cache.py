@@ -3,7 +3,7 @@
 Numba's own cache does the work. It takes a kernel's code as fresh while the kernel's own file is
 unchanged, although parts and constants of other modules are compiled into it. So the code is in a
 folder that is named by the version and by a digest of all sources with kernels or parts: changed
-sources name another folder. The last two folders are kept.
+sources name another folder. The last folders are kept.
 
 The folder is in the cache folder that Numba was given, else in the package, else in the user's
 cache folder: the first that only this user and root can write to, as the code is loaded as it is.
@@ -38,8 +38,9 @@ PACKAGE = Path(__file__).parents[1]
 LEAST_SPACE = 64 << 20
 """Bytes that must be free on the disk: where Numba cannot keep code, it fails."""
 
-FOLDERS_KEPT = 2
-"""Going back and forth between two versions of the sources compiles nothing."""
+FOLDERS_KEPT = {"package": 2, "own": 8}
+"""Folders of the package's kernels, so that going back and forth between two versions compiles
+nothing; and of kernels that call functions of users."""
 
 LONGEST_BELOW = 190
 """Characters of a path from the home of all kernels to a file; Windows allows 259 in all."""
@@ -146,30 +147,31 @@ def _is_private_group(group: int) -> bool:
 
 @functools.cache
 def _folder(home: Path, foreign: frozenset[str]) -> Path:
-    """The folder for kernels of these sources; of former folders one is kept."""
+    """Return the folder for kernels of these sources, and remove all but the last of its kind."""
     digest = hashlib.sha256(_sources())
     for module in sorted(foreign):
         path = Path(getattr(sys.modules.get(module), "__file__", None) or "")
         digest.update(module.encode() + (path.read_bytes() if path.is_file() else b""))
-    folder = home / f"{__version__}-{digest.hexdigest()[:16]}"
+    kind = "own" if foreign else "package"
+    folder = home / f"{kind}-{__version__}-{digest.hexdigest()[:16]}"
     with contextlib.suppress(OSError):
         if not folder.exists():
             folder.mkdir()
-            others = [path for path in home.iterdir() if path.is_dir() and path != folder]
+            others = [path for path in home.glob(f"{kind}-*") if path != folder]
             others.sort(key=lambda path: path.stat().st_mtime, reverse=True)
-            for former in others[FOLDERS_KEPT - 1 :]:
+            for former in others[FOLDERS_KEPT[kind] - 1 :]:
                 # A process that still works with it makes it again.
                 shutil.rmtree(former, ignore_errors=True)
     return folder
 
 
 def _foreign(function: Any) -> frozenset[str]:
-    """Return the modules outside the package of a kernel and of functions that it uses."""
+    """Return the modules of users that have a kernel or functions that it may call."""
     values = function.__globals__.values()
     functions = (value for value in values if isinstance(value, FunctionType))
     modules = {function.__module__, *(value.__module__ for value in functions)}
-    own = (PACKAGE.name, f"{PACKAGE.name}_lab")
-    return frozenset(name for name in modules if name.partition(".")[0] not in own)
+    known = {PACKAGE.name, f"{PACKAGE.name}_lab", "numba", "numpy", *sys.stdlib_module_names}
+    return frozenset(name for name in modules if name.partition(".")[0] not in known)
 
 
 @functools.cache
