@@ -91,6 +91,7 @@ ALWAYS = {
     "compare": "--samples 50",
     "pools": "--trials 2",
     "judges": "--samples 20",
+    "battles": "--samples 50",
     "datasets": "--samples 50",
     "instances": "--no-posterior --samples 20 --samples-per-instance 5",
     "grid": "--stop-lists none --lexical none --models BM25",
@@ -132,6 +133,12 @@ def write_files(folder: Path) -> dict[str, str]:
         ),
         "wide": "topic,run1,run2,run3\n"
         + "".join(f"{t},{','.join(f'{v:.3f}' for v in rng.random(3))}\n" for t in topics),
+        "battles": "model_a,model_b,winner,prompt\n"
+        + "".join(
+            f"{a},{b},{('model_a', 'tie', 'model_b')[rng.integers(3)]},{t}\n"
+            for t in topics
+            for a, b in ("xy", "yz", "zx", "yx")
+        ),
         "board": "model,task,type,score\n"
         + "".join(
             f"m{m},t{t},{'RS'[t % 2]},{rng.random():.3f}\n" for m in range(4) for t in range(6)
@@ -216,6 +223,9 @@ def _sources(command: str, rng: np.random.Generator, files: dict[str, str]) -> l
         return [] if odd < 0.7 else [files["qrels"]]
     if command == "reproduce":
         return [["sakai2016"], ["nosuch"], []][rng.integers(3)]
+    if command == "battles":
+        good = ["battles"] * 8
+        return [pick(*good, "long", "wide", "empty", "text", "folder", "nowhere", "runs")]
     if command == "datasets" and odd < 0.8:
         good = ["board"] * 4 + ["wide"] * 4
         return [

@@ -397,7 +397,7 @@ def sgml(separators: bytes = b"\n") -> dict[str, Any]:
 def table(seed: bytes, other: bytes) -> dict[str, Any]:
     """Return a Parquet file, with the end of another for mixing."""
     morsels = (b"PAR1", other[-200:])
-    return {"seeds": (seed,), "morsels": morsels, "separators": b"\x00\x15", "often_refused": 0.995}
+    return {"seeds": (seed,), "morsels": morsels, "separators": b"\x00\x15", "often_refused": 0.999}
 
 
 def kept(part: str) -> dict[str, Any]:

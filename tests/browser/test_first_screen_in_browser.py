@@ -48,7 +48,7 @@ CASES: dict[str, Callable[[], dict[str, Any]]] = {
     "129 runs": lambda: simulated(129),
     "61 long names": lambda: simulated(61, name=LONG),
     "2 runs": lambda: simulated(2),
-    "500 runs": lambda: simulated(500),
+    "300 runs": lambda: simulated(300),
     "187 models": models,
 }
 
@@ -198,8 +198,8 @@ def test_links_of_the_board_open_all_rows_and_the_picker(open_case: Open) -> Non
     page = open_case("demo")
     page.get_by_role("link", name="All 18 runs").click()
     playwright.expect(page.locator("#leaderboard")).to_be_visible()
-    many = open_case("500 runs")
-    assert many.get_by_role("link", name="All 500 runs").get_attribute("href") == "#evaluate"
+    many = open_case("300 runs")
+    assert many.get_by_role("link", name="All 300 runs").get_attribute("href") == "#evaluate"
     again = open_case("demo")
     again.get_by_role("link", name="Compare two").click()
     playwright.expect(again.locator("#page-pair select").first).to_be_visible()

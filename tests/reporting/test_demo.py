@@ -56,7 +56,7 @@ def test_data_only_writes_files_that_other_commands_read(tmp_path, capsys):
 def test_every_study_of_one_collection_has_an_answer(tmp_path):
     out = tmp_path / "demo"
     result = demo(out=out, budget="30s", measures=["nDCG@10", "AP"])
-    assert list(result.left_out) == ["datasets", "graders", "answers"]
+    assert list(result.left_out) == ["datasets", "graders", "answers", "battles"]
     assert result.results["components"].factors == ("shards",)
     assert result.results["components"].n_runs == 8
     compared = result.results["instances"].comparisons
