@@ -431,3 +431,23 @@ def test_whoever_watches_is_told_of_compiling(capsys, monkeypatch):
     assert capsys.readouterr().err == ""
     tell_if_compiling(False, object())
     assert "compiling kernels, which happens once" in capsys.readouterr().err
+
+
+def test_bins_and_kernels_of_the_command_are_those_of_the_library(files, capsys):
+    options = ("--samples", "60", "--quiet", "--json", "--bins", "4", "--bin-width", "0.05")
+    model = ("--model", "kde", "--kernel", "uniform")
+    code, out, _ = call(capsys, "simulate", *files, *options, *model)
+    found = json.loads(out)
+    assert (code, found["model"], found["kernel"]) == (0, "kde", "uniform")
+    assert [row["low"] for row in found["error_rate"]] == [0.0, 0.05, 0.1, 0.15]
+    same = sr.simulate(
+        [str(file) for file in files[1:]],
+        files[0],
+        model="kde",
+        kernel="uniform",
+        n_samples=60,
+        n_bins=4,
+        bin_width=0.05,
+    )
+    assert found["simulated_mean"] == same.simulated_mean.tolist()
+    assert [row["count"] for row in found["error_rate"]] == same.error_rate.count.tolist()
