@@ -61,11 +61,7 @@ def survival_many(q: np.ndarray, n_means: int, df: float) -> np.ndarray:
 
 @functools.lru_cache(maxsize=256)  # the same for each measure, and for each of many data sets
 def critical_value(pvalue: float, n_means: int, df: float) -> float:
-    """Return the value that the studentised range exceeds with probability `pvalue`.
-
-    >>> round(critical_value(0.05, 3, 20), 4)
-    3.5779
-    """
+    """Return the value that the studentised range exceeds with probability `pvalue`."""
 
     def excess(log_q: float) -> float:
         tail = survival(np.exp([log_q]), n_means, df)[0]

@@ -22,8 +22,8 @@ from steadyrank.stats.planning.design import (
     MOST_TOPICS,
     check_rates,
     corrected_level,
+    f_power,
     noncentrality_for_power,
-    range_power,
 )
 from steadyrank.stats.planning.variance import assured
 
@@ -192,14 +192,12 @@ def _interpolated(
         is_enough = np.interp(np.exp(-middle), shares, values) <= standardised * np.exp(middle / 2)
         low, high = np.where(is_enough, low, middle), np.where(is_enough, middle, high)
     n = np.exp(high)
-    whole = np.ceil(n)
-    near = (np.abs(n - np.round(n)) < NEAR_WHOLE / n) & (n < LARGE)
-    for place in np.flatnonzero(near):
-        guess = round(float(n[place]))
-        power = range_power(
-            float(standardised[place]), 0.5, guess, paired=True, alpha=alpha, corrected=corrected
-        )
-        whole[place] = guess if power >= 1.0 - beta else guess + 1
+    whole, guess = np.ceil(n), np.round(n)
+    near = np.flatnonzero((np.abs(n - guess) < NEAR_WHOLE / n) & (n < LARGE))
+    guess = guess[near]
+    level = corrected_level(alpha, guess) if corrected else alpha
+    power = f_power(guess * np.square(standardised[near]), 1, guess - 1.0, level)
+    whole[near] = np.where(power >= 1.0 - beta, guess, guess + 1.0)
     return np.where(whole <= MOST_TOPICS, whole, np.inf)
 
 
@@ -208,15 +206,8 @@ def _noncentralities(alpha: float, beta: float, corrected: bool) -> tuple[np.nda
     """Return numbers of topics, infinity last, and sqrt(n) delta with power 1 - beta."""
     rising = SMALL * STEP ** np.arange(1, math.ceil(math.log(FAR / SMALL, STEP)) + 1)
     sizes = np.concatenate([np.arange(2.0, SMALL + 1), np.ceil(rising), [np.inf]])
-    critical = -float(special.ndtri(alpha / 2.0))
-    noncentralities = np.full(len(sizes), np.inf)
-    start = critical - float(special.ndtri(beta))
-    # From many topics to few: each solution is the start of the next search.
-    for place in range(len(sizes) - 1, -1, -1):
-        is_finite = np.isfinite(sizes[place])
-        level = corrected_level(alpha, sizes[place]) if is_finite and corrected else alpha
-        if level == 0.0:
-            break
-        found = noncentrality_for_power(1.0 - beta, 1, sizes[place] - 1.0, level, guess=start**2)
-        start = noncentralities[place] = math.sqrt(found)
+    level = corrected_level(alpha, sizes) if corrected else np.full(len(sizes), alpha)
+    noncentralities, some = np.full(len(sizes), np.inf), level > 0.0
+    found = noncentrality_for_power(1.0 - beta, 1, sizes[some] - 1.0, level[some])
+    noncentralities[some] = np.sqrt(found)
     return sizes, noncentralities

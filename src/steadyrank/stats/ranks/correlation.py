@@ -424,8 +424,13 @@ def _extrapolated(rows: np.ndarray, short: int, long: int, p: float, ties: str) 
     """Return the rank-biased overlap of two rankings [2, item], the shorter first."""
     overlap, visible, own = np.zeros(long), np.zeros(long), np.zeros((2, long))
     first, stop = _tie_bounds(rows, long)
-    kernels.overlaps(first, stop, short, ties == "w", overlap, own, visible)
     depth = np.arange(1.0, long + 1.0)
+    for d in range(long):
+        # How much of each item's tie group is within the depth, in each ranking.
+        part = np.clip((d + 1.0 - first) / (1.0 if ties == "w" else stop - first), 0.0, 1.0)
+        overlap[d], own[:, d] = part[0] @ part[1], np.square(part).sum(axis=1)
+        unseen = part[1, (first[0] >= short) & (part[1] > 0.0)]
+        visible[d] = unseen.mean() if len(unseen) else 0.0
     own[0, short:] = depth[short:]
     at_end = _agreement(overlap, own, depth, ties)[short - 1]
     unseen = np.maximum(depth - short, 0.0) * at_end * visible
