@@ -157,7 +157,6 @@ NAMES = _by_guess(
         "parse_measure": "convert_trec_name parse_trec_measure",
         "write_run": "write_results save_run write_trec_run",
         "instances": "Rpl rpl reproduce_run",
-        "rbo": "rbo_ext rank_biased_overlap",
     }
 )
 """Names in Python, and ours."""
@@ -176,6 +175,9 @@ ABSENT = {
 MODULES = {"Experiment": "steadyrank.pyterrier", "pyterrier": "steadyrank.pyterrier"}
 MODULES |= {"ir_measures": "steadyrank.ir_measures"}
 """Names in modules that must be imported separately."""
+
+GONE = {"rbo": "removed in 1.1; kendall_tau and tau_ap compare rankings of the same items"}
+"""Removed names."""
 
 
 def in_our_words(words: list[str], own: Set[str]) -> tuple[list[str], dict[str, str]]:
@@ -234,6 +236,8 @@ def name_meant(name: str, known: list[str]) -> str:
 
     if name in MODULES:
         return f": it requires `import {MODULES[name]}`"
+    if name in GONE:
+        return f": {GONE[name]}"
     near = [NAMES[name]] if name in NAMES else difflib.get_close_matches(name, known, n=1)
     return f": did you mean `sr.{near[0]}`?" if near else ""
 

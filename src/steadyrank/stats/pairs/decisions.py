@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -81,40 +81,9 @@ def own_claims(
     return np.stack(sides, axis=1)
 
 
-class Decided(Protocol):
-    """Decisions about pairs of runs, such as a result of `compare`."""
-
-    @property
-    def runs(self) -> Sequence[str]:
-        """Names of the runs."""
-
-    @property
-    def pairs(self) -> np.ndarray:
-        """[pair, 2]: positions of the two runs."""
-
-    @property
-    def significant(self) -> np.ndarray:
-        """[pair]"""
-
-    @property
-    def comparison_alpha(self) -> float:
-        """Level of a single comparison in the first step of the correction."""
-
-    @property
-    def could_be_first(self) -> np.ndarray:
-        """[run]"""
-
-    @property
-    def mean(self) -> np.ndarray:
-        """[run]"""
-
-    @property
-    def difference(self) -> np.ndarray:
-        """[pair]: first minus second."""
-
-    @property
-    def smallest_difference(self) -> np.ndarray:
-        """[pair]: difference that a test at that level detects with power .8."""
+Decided = Any
+"""Decisions about pairs of runs: a result of `compare`, or what has the same `runs`, `pairs`,
+`significant`, `comparison_alpha`, `could_be_first`, `mean`, `difference`, `smallest_difference`."""
 
 
 def agreeing_intervals(limits: np.ndarray, claimed: np.ndarray, most: float) -> np.ndarray:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -80,9 +80,7 @@ def fewest(is_enough: Callable[[int], bool], *, guess: float, least: int, most: 
     return high
 
 
-def f_power(
-    noncentrality: ArrayLike, df1: ArrayLike, df2: ArrayLike, alpha: ArrayLike = 0.05
-) -> np.ndarray:
+def f_power(noncentrality: ArrayLike, df1: Any, df2: Any, alpha: Any = 0.05) -> np.ndarray:
     """Return the probability that an F test at level alpha rejects, given the noncentrality.
 
     >>> f_power(15.65, 9, 990).round(4).item()
@@ -97,9 +95,7 @@ def f_power(
     return np.asarray(np.where(shift == 0.0, alpha, power))
 
 
-def noncentrality_for_power(
-    power: float, df1: ArrayLike, df2: ArrayLike, alpha: ArrayLike = 0.05
-) -> np.ndarray:
+def noncentrality_for_power(power: float, df1: Any, df2: Any, alpha: Any = 0.05) -> np.ndarray:
     """Return the smallest noncentrality at which F tests have this power, which is above alpha.
 
     With infinite df2 the test is chi-square.
@@ -109,7 +105,7 @@ def noncentrality_for_power(
     """
 
     def is_short(root: np.ndarray) -> np.ndarray:
-        return f_power(np.square(root), df1, df2, alpha) < power
+        return np.asarray(f_power(np.square(root), df1, df2, alpha) < power)
 
     high = np.full(np.broadcast_shapes(*map(np.shape, (df1, df2, alpha))), 8.0)
     while (short := is_short(high)).any():
@@ -119,7 +115,7 @@ def noncentrality_for_power(
         middle = 0.5 * (low + high)
         short = is_short(middle)
         low, high = np.where(short, middle, low), np.where(short, high, middle)
-    return np.square(high)
+    return np.asarray(np.square(high))
 
 
 FEWEST_CORRECTED = 5

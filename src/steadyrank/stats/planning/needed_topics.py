@@ -81,19 +81,15 @@ def needed_topics(
 ) -> NeededTopics:
     """Return the topics for which differences observed on n topics are significant by a t test.
 
-    `variance` is that of the differences by topic (ddof 1); the arguments broadcast. `alpha` is the
-    level of one comparison, two-sided: for k comparisons that are corrected together, use the
-    family's over k, which suffices for any stepdown correction. `confidence` is that of the
-    interval of each pair; `variance_df` are the effective degrees of freedom of its variance
-    (`pair_df`). With `corrected` the test is that of `compare`.
+    `variance` is that of the differences by topic (ddof 1). `alpha` is the level of one comparison,
+    two-sided; `confidence` is that of each pair's interval; `variance_df` are the effective degrees
+    of freedom of its variance (`pair_df`). With `corrected` the test is that of `compare`.
 
-    The number depends only on the standardised difference delta = difference / sd. The statistic
-    t = sqrt(n) difference / sd has the noncentral t distribution with noncentrality sqrt(n) delta,
+    The number depends only on the standardised difference delta = difference / sd. The statistic t
+    = sqrt(n) difference / sd has the noncentral t distribution with noncentrality sqrt(n) delta,
     which gives an exact interval of delta for normal differences; the topics at its limits are the
-    interval. If it contains 0, no number of topics is certain to suffice: the upper limit is
-    infinite, and the number for the observed difference is meaningless (197,000 topics for 0.001
-    with the variance below). Without a difference no number suffices; for a difference without
-    variance two topics do. It is no guarantee: runs selected as the best differ less than observed.
+    interval. If it contains 0, the upper limit is infinite. Without a difference no number
+    suffices; for a difference without variance two topics do.
 
     >>> needed = needed_topics([0.02, 0.05], 0.025, 50)
     >>> needed.topics.tolist(), needed.low.tolist(), needed.high.tolist()
