@@ -269,4 +269,3 @@ def warn_of_links(where: Path, paths: Iterable[Path]) -> None:
     if links:
         number = counted(len(links), "link that leads", "links that lead")
         warn(f"{where}: {number} nowhere skipped ({some(links)}): mend or remove")
-
