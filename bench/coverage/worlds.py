@@ -178,7 +178,7 @@ def fresh_rankings(
     As many relevant documents as a Poisson law about the topic's own number gives, at least one,
     and new noise for all; how well each run does on a topic stays as it is.
     """
-    model, design = truth.model, truth.design
+    design = truth.design
     for t, n_relevant in enumerate(truth.n_relevant.tolist()):
         drawn = int(np.clip(rng.poisson(n_relevant), 1, design.n_candidates // 8))
         high = int(rng.binomial(drawn, HIGHLY_RELEVANT))

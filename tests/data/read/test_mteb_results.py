@@ -44,9 +44,7 @@ def test_scores_are_those_of_the_test_split_by_the_first_revision(folder):
 def test_a_file_of_another_task_is_refused(folder):
     path = folder / "org__two" / "def" / "NQ.json"
     path.write_text(path.read_text().replace('"NQ"', '"FiQA"'))
-    with pytest.raises(
-        sr.InputError, match=r"NQ\.json: MTEB results: the file is named after.*'FiQA'"
-    ):
+    with pytest.raises(sr.InputError, match=r"NQ\.json: MTEB results: .*'FiQA'"):
         sr.read_leaderboard(folder)
 
 
