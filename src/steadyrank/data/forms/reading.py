@@ -71,8 +71,10 @@ def _is_companion(source: Source) -> bool:
     return source.path.name in _COMPANIONS or source.keys == {"properties"}
 
 
-_COMPANIONS = ("run_spec.json", "scenario.json", "scenario_state.json", "stats.json")
-_COMPANIONS = (*_COMPANIONS, "model_meta.json")
+_COMPANIONS = (
+    *("run_spec.json", "scenario.json", "scenario_state.json", "stats.json"),
+    "model_meta.json",
+)
 _ANY = ("json", "json lines", "csv")
 _TABLE = (*_ANY, "parquet")
 _RAGAS = (
