@@ -43,21 +43,7 @@ def test_commands_are_listed_by_what_they_are_for():
     assert max(map(len, shown.splitlines())) <= 80
 
 
-def test_compare_shows_first_what_people_need_first():
-    context = context_of("compare")
-    sections = context.command.help_sections(context)
-    first, *others = sections
-    assert (first, len(sections[first])) == ("Options", 10)
-    assert others[-2:] == ["Output and execution", "Reading"]
-    assert len(others) > 2
-    shown = context.command.get_help(context)
-    _, examples = shown.split("Examples:\n")
-    assert len(examples.splitlines()) == 2
-    names = {flag for param in context.command.params for flag in param.opts}
-    assert {word for word in examples.split() if word.startswith("-")} <= names
-
-
-@pytest.mark.parametrize("name", [name for name in commands() if name != "compare"])
+@pytest.mark.parametrize("name", commands())
 def test_own_options_come_before_output_and_reading_comes_last(name):
     context = context_of(name)
     sections = context.command.help_sections(context)

@@ -13,8 +13,15 @@ import pytest
 from matplotlib.figure import Figure
 
 import steadyrank as sr
-from steadyrank.present.figures import SAVED, SETTINGS, unplace
-from steadyrank.present.svg import MOST_TOLD, _drawn_once, svg_text, tell
+from steadyrank.present.figures import (
+    MOST_TOLD,
+    SAVED,
+    SETTINGS,
+    _drawn_once,
+    svg_text,
+    tell,
+    unplace,
+)
 from steadyrank.studies.plotting import alt_text
 
 SVG = "{http://www.w3.org/2000/svg}"

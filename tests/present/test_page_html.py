@@ -7,7 +7,6 @@ import html
 import io
 import json
 import re
-from dataclasses import replace
 from html.parser import HTMLParser
 from importlib.resources import files
 from itertools import pairwise
@@ -18,11 +17,9 @@ import pytest
 from matplotlib.figure import Figure
 from nasty_page import NASTY, nasty_first_page, nasty_page
 
-from steadyrank.errors import InputError
-from steadyrank.present.page import Page, PageFigure, Section
-from steadyrank.present.page_html import page_html, visible
-from steadyrank.present.svg import clean, page_svg, tell
-from steadyrank.present.table import Cell, Drilldown, Table, render
+from steadyrank.present.figures import clean, svg_text, tell
+from steadyrank.present.page import Page, PageFigure, Section, page_html, visible
+from steadyrank.present.table import Cell, Table, render
 
 PARTS = files("steadyrank.present") / "page"
 
@@ -470,7 +467,7 @@ def test_names_in_a_drawing_are_only_seen() -> None:
     ax.legend()
     tell(line, NASTY)
     shown = PageFigure(
-        id="dots", caption="C", alt=NASTY[1], svg=page_svg(figure, alt=NASTY[1], prefix="here-")
+        id="dots", caption="C", alt=NASTY[1], svg=svg_text(figure, alt=NASTY[1], prefix="here-")
     )
     section = Section(id="s", title="T", question="Q", figures=(shown,))
     page = page_html(Page(title="P", subtitle="", lead=(), sections=(section,)))
@@ -489,24 +486,3 @@ def test_names_in_a_drawing_are_only_seen() -> None:
 
 
 # What is refused
-
-
-@pytest.mark.parametrize("name", ["runs", "page-x", "a--b", "1a", "a b", "", 'a"'])
-def test_ids_must_be_good_and_unique(name: str) -> None:
-    page = nasty_page()
-    first, second = page.sections
-    with pytest.raises(InputError, match="id "):
-        page_html(replace(page, sections=(first, replace(second, id=name))))
-
-
-def test_tables_must_fit_together() -> None:
-    table = Table(id="t", caption="C", header=("a", "b"), rows=((Cell("x"),),))
-    with pytest.raises(InputError, match="1 cells under 2 headers"):
-        page_html(table_page(table))
-    lost = replace(table, rows=((Cell("x"), Cell("y", link="nowhere")),))
-    with pytest.raises(InputError, match="nothing on the page has id 'nowhere'"):
-        page_html(table_page(lost))
-    numbers = Drilldown(names=("r",), values=(), title="T")
-    short = replace(table, rows=((Cell("x"), Cell("y")),), drilldown=numbers)
-    with pytest.raises(InputError, match="must have 1 rows of 1 values"):
-        page_html(table_page(short))

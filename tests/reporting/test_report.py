@@ -14,7 +14,6 @@ import steadyrank as sr
 from steadyrank.present import cells as report_parts
 from steadyrank.present.page import Page
 from steadyrank.reporting import page as report_page
-from steadyrank.reporting.provenance import library_call
 from steadyrank.studies import registry
 from steadyrank.studies.material import Material, Settings
 from steadyrank.studies.part import Findings
@@ -371,8 +370,6 @@ def test_files_of_scores_are_read_and_named(scores, tmp_path, drawn_nowhere):
     named = sr.report(scores={"mine": wide}, out=tmp_path / "b.html", n_samples=10)
     assert named.results["evaluate"].measures == ("mine",)
     assert named.page.provenance[0].rows[0][0].text == "scores of mine"
-    assert "scores={'mine': 'ap.csv'}" in named.page.command, "no folder of the maker"
-    assert f"scores={{'mine': '{wide}'}}" in named.command
     alone = sr.report(scores=wide, out=tmp_path / "c.html", measures="AP", n_samples=10)
     assert alone.results["evaluate"].measures == ("AP",)
 
@@ -406,26 +403,6 @@ def test_a_report_of_runs_that_say_how_they_are_read(folder, whole, tmp_path, dr
         )
     assert again.page.provenance == whole[0].page.provenance
     assert again.findings == whole[0].findings
-
-
-def test_the_library_call_rebuilds_the_page():
-    settings = Settings(alpha=0.01, seed=3, factors=("stemmer",))
-    call = library_call(
-        ["runs/*.run"],
-        "qrels.txt",
-        scores=None,
-        measures=(),
-        budget="2m",
-        n_samples=None,
-        settings=settings,
-    )
-    assert call == (
-        "steadyrank.report(['runs/*.run'], 'qrels.txt', alpha=0.01, factors=('stemmer',), rng=3)"
-    )
-    call = library_call(
-        None, None, scores=object(), measures=("AP",), budget=5, n_samples=9, settings=Settings()
-    )
-    assert call == "steadyrank.report(scores=scores, measures=['AP'], budget=5, n_samples=9)"
 
 
 @pytest.mark.parametrize(
@@ -509,7 +486,7 @@ def test_many_runs_and_topics_make_no_heavy_page(tmp_path):
     (topics,) = hardest.tables
     assert len(topics.drilldown.names) == 90
     page = Page(title="t", subtitle="", lead=(), sections=tuple(sections))
-    from steadyrank.present.page_html import page_html
+    from steadyrank.present.page import page_html
 
     assert len(page_html(page)) < 4_000_000
 
