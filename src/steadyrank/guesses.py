@@ -112,8 +112,12 @@ REMOVED = {
         [f"plan --{k}" for k in ("minutes-per-document", "documents-per-topic", "pool-depth")],
         "multiply topics by documents per topic and minutes per document",
     ),
+    "plan --comparisons": "for k comparisons divide --alpha by k",
     "datasets --rope": "the interval and wins of the pair (--a, --b) say how large a difference is",
     "compare --family": "each measure is a family: for k measures divide --alpha by k",
+    "topics --target": "--json has expected_reversal of each pair: count those above your rate",
+    "topics --comparisons": "the level is that of compare: with --baseline for one run's pairs",
+    "topics --level-width": "divide the scores: levels are .01 wide, for scores up to 1",
     **dict.fromkeys(
         [f"simulate --plot-kind {kind}" for kind in ("means", "tau", "significance")],
         "use --plot-kind ranks, or --json, which has the numbers",
