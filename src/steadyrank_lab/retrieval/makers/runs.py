@@ -288,6 +288,8 @@ class WrittenRuns(Framed):
     run_info: tuple[Info, ...]
     written: int
     """Number of runs that were made now; the others were there."""
+    seed: int | None = None
+    """The seed that repeats them, where they are random."""
 
     def rows(self) -> list[dict[str, str]]:
         """Return one dictionary per run, as run-info.csv has it."""
@@ -394,7 +396,7 @@ def score_made_runs(
     )
 
 
-def write_runs(making: Making, out: PathLike) -> WrittenRuns:
+def write_runs(making: Making, out: PathLike, *, seed: int | None = None) -> WrittenRuns:
     """Write all runs that are not there yet."""
     _, written = _carry_out(making, out=out)
     return WrittenRuns(
@@ -405,6 +407,7 @@ def write_runs(making: Making, out: PathLike) -> WrittenRuns:
         runs=making.runs,
         run_info=making.info,
         written=written,
+        seed=seed,
     )
 
 

@@ -197,7 +197,8 @@ def write_shards(
     >>> result.runs
     ('exhaustive', 'topical_r0.5_s1_p1_c1')
     """
-    return write_runs(_prepare(corpus, topics, **options)[-1], out)
+    system, _, making = _prepare(corpus, topics, **options)
+    return write_runs(making, out, seed=system["seed"])
 
 
 def _prepare(
