@@ -80,7 +80,7 @@ from steadyrank.studies.judges.study import judges as judges
 from steadyrank.studies.plan.study import PlanResult as PlanResult
 from steadyrank.studies.plan.study import plan as plan
 from steadyrank.studies.plotting import plot as plot
-from steadyrank.studies.pools.result import PoolsResult as PoolsResult
+from steadyrank.studies.pools.study import PoolsResult as PoolsResult
 from steadyrank.studies.pools.study import pools as pools
 from steadyrank.studies.simulate.study import SimulatePart as SimulatePart
 from steadyrank.studies.simulate.study import SimulateResult as SimulateResult
