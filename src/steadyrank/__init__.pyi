@@ -70,7 +70,7 @@ from steadyrank.studies.datasets.study import datasets as datasets
 from steadyrank.studies.gate.result import GateHistory as GateHistory
 from steadyrank.studies.gate.result import GateResult as GateResult
 from steadyrank.studies.gate.study import gate as gate
-from steadyrank.studies.holes.result import HolesResult as HolesResult
+from steadyrank.studies.holes.study import HolesResult as HolesResult
 from steadyrank.studies.holes.study import holes as holes
 from steadyrank.studies.instances.study import InstancesResult as InstancesResult
 from steadyrank.studies.instances.study import InstancesTable as InstancesTable

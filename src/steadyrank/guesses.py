@@ -112,6 +112,7 @@ REMOVED = {
         [f"plan --{k}" for k in ("minutes-per-document", "documents-per-topic", "pool-depth")],
         "multiply topics by documents per topic and minutes per document",
     ),
+    "holes --topics": "join the texts to the file of --ask by its column topic",
     "plan --comparisons": "for k comparisons divide --alpha by k",
     "datasets --rope": "the interval and wins of the pair (--a, --b) say how large a difference is",
     "compare --family": "each measure is a family: for k measures divide --alpha by k",

@@ -115,7 +115,6 @@ def results(scores, tmp_path_factory):
     found += [
         sr.check(runs, qrels),
         sr.compare(scores, n_samples=200, by="run"),
-        found[9].curve("minimum_difference", [0.1, 0.2]),
         sr.audit_tests(scores, measure="AP", n_trials=10),
         sr.kendall_tau([3, 1, 2], [3, 2, 1]),
         reproduction(),

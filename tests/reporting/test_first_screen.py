@@ -446,7 +446,7 @@ def test_tiles_are_what_these_topics_show_and_what_would_settle_the_lead():
 
 def test_a_baseline_is_what_the_topics_would_separate_from():
     scores = scores_of(0.50, 0.52, 0.505, 0.3)
-    topics = sr.topics(scores, n_trials=10, comparisons=3)
+    topics = sr.topics(scores, n_trials=10)
     findings = findings_of(scores, settings=Settings(baseline="run2"), topics=topics)
     (tile,) = fronts_of(findings)["topics"].tiles
     assert tile.text == "topics to separate run1 from run2 (80% assurance); there are 30"

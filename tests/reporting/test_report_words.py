@@ -124,7 +124,7 @@ def test_topics_to_settle_have_the_power_they_promise():
     Student's limit plus what the corrected test allows for, G (2 c² + 1) / 6 standard errors.
     """
     scores = scores_of(0.53, 0.50, noise=0.05)
-    topics = sr.topics(scores, n_trials=10, comparisons=10)
+    topics = sr.topics(scores, n_trials=10, alpha=0.005)
     row = row_of(topics, "A", "B")
     n = row["topics_needed"]
     sd = float(np.sqrt(topics.variances.variance[0]))
