@@ -15,7 +15,14 @@ from functools import cache
 import numpy as np
 
 import steadyrank as sr
-from steadyrank.data.track.simulated import Topic, TrackTruth, draw_grades, draw_latents, threshold
+from steadyrank.data.track.simulated import (
+    HIGHLY_RELEVANT,
+    Topic,
+    TrackTruth,
+    draw_grades,
+    draw_latents,
+    threshold,
+)
 
 DEPTH = 50
 TEAM_RUNS = 3
@@ -171,16 +178,16 @@ def fresh_rankings(
     As many relevant documents as a Poisson law about the topic's own number gives, at least one,
     and new noise for all; how well each run does on a topic stays as it is.
     """
-    model, design = truth.model, truth.design
+    design = truth.design
     for t, n_relevant in enumerate(truth.n_relevant.tolist()):
         drawn = int(np.clip(rng.poisson(n_relevant), 1, design.n_candidates // 8))
-        high = int(rng.binomial(drawn, model.highly_relevant_share))
+        high = int(rng.binomial(drawn, HIGHLY_RELEVANT))
         topic = Topic(difficulty=0.0, n_relevant=drawn, n_highly_relevant=high)
         grades = draw_grades(topic, design.n_candidates, rng)
         # Signals count from a threshold that goes with the number; it is the topic's that holds.
         moved = threshold(n_relevant, design.n_candidates) - threshold(drawn, design.n_candidates)
         signals = truth.signals[:, t].reshape(design.shape) + moved
-        latents = draw_latents(model, design, grades, signals, rng).reshape(design.n_runs, -1)
+        latents = draw_latents(design, grades, signals, rng).reshape(design.n_runs, -1)
         yield grades[np.argsort(-latents, axis=1)[:, : design.depth]], grades
 
 

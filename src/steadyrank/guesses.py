@@ -113,6 +113,7 @@ REMOVED = {
         "multiply topics by documents per topic and minutes per document",
     ),
     "holes --topics": "join the texts to the file of --ask by its column topic",
+    "datasets --subset": "give a table that mteb exports for the subsets that you want",
     "plan --comparisons": "for k comparisons divide --alpha by k",
     "datasets --rope": "the interval and wins of the pair (--a, --b) say how large a difference is",
     "compare --family": "each measure is a family: for k measures divide --alpha by k",

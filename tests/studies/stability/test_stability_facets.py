@@ -281,7 +281,7 @@ def test_systems_expected_average_precision_varies_as_stability_says():
         )
         scores = sr.evaluate(track.runs, track.complete, "AP")
         found = sr.stability(scores, levels=[], n_instances=[]).components.raw
-        expected = true_means(track.truth, n_topics=400, rng=seed).means.var(ddof=1)
+        expected = true_means(track.truth, n_topics=400, rng=seed).mean()[0].var(ddof=1)
         off.append(found["system"] - expected)
         sizes.append(expected)
     error = np.std(off, ddof=1) / 4
