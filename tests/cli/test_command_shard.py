@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 
 import numpy as np
@@ -83,33 +81,6 @@ def test_scores_are_summed_up_by_rate(capsys, corpus, tmp_path):
     ]
     means = scores.mean()[0, np.array(scores.run_info["rate"]) == "0.4"]
     assert rows[2][3:] == [f"{means.mean():.4f}", f"{means.std(ddof=1):.4f}"]
-
-
-def test_json_and_csv_have_every_run(capsys, corpus):
-    _, shown, _ = call(capsys, "shard", corpus, *DESIGN, "-m", "P@5", "--format", "json")
-    runs = json.loads(shown)["runs"]
-    assert len(runs) == 25
-    assert runs[1].keys() == {"run", "system", "rate", "sample", "partition", "csi", "mean"}
-    _, shown, _ = call(capsys, "shard", corpus, *DESIGN, "-m", "P@5", "--format", "csv")
-    rows = list(csv.DictReader(io.StringIO(shown)))
-    assert [float(row["P@5"]) for row in rows] == [each["mean"]["P@5"] for each in runs]
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        ("--random-shards",),
-        ("--distance", "kl"),
-        ("--statistics", "shard"),
-        ("--model", "PL2", "--stop-list", "none", "--lexical", "4grams", "--csi-depth", 3),
-    ],
-)
-def test_every_option_changes_the_instances(capsys, corpus, options):
-    usual = call(capsys, "shard", corpus, *DESIGN, "-m", "AP", "--format", "csv", "--quiet")
-    other = call(capsys, "shard", corpus, *DESIGN, "-m", "AP", "--format", "csv", *options)
-    assert other[0] == 0
-    assert other[1] != usual[1]
-    assert ("random_r0.1" in other[1]) == (options == ("--random-shards",))
 
 
 @pytest.mark.parametrize(
