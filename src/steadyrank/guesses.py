@@ -122,6 +122,13 @@ REMOVED = {
         "use reproduce jayasinghe2015, or steadyrank.papers, whose frames have the numbers",
     ),
     **dict.fromkeys(
+        [f"{name} --store" for name in ("grid", "shard")],
+        "repeat the command, or keep runs with --out",
+    ),
+    **dict.fromkeys([f"{name} --cache" for name in ("grid", "shard")], "omit it"),
+    "shard --distance": "omit it: documents are clustered by cosine",
+    "shard --statistics": "omit it: statistics are those of the whole collection",
+    **dict.fromkeys(
         [f"agree --figure {kind}" for kind in ("topics", "ranks", "effects")],
         "use --figure sizes or pairs, or --json, which has the numbers",
     ),
