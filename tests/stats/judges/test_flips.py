@@ -202,11 +202,3 @@ def test_a_pattern_that_leaves_no_spread_has_an_endless_statistic():
     by_run = (np.ascontiguousarray(each.transpose(1, 2, 0)) for each in (sums, cross))
     unit_statistics(*by_run, pairs, squares, factor / sizes, values)
     assert values[0].tolist() == [0.0, np.inf]
-
-
-def test_threads_change_nothing():
-    parts = two_parts(seed=2, shift=0.2)
-    options = {"places": np.arange(30), "alpha": 0.05, "n_samples": 1000, "seed": 1}
-    first, second = (rank_runs(parts, jobs=jobs, **options) for jobs in (1, 3))
-    assert first.pvalue_adjusted.tobytes() == second.pvalue_adjusted.tobytes()
-    assert first.interval.tobytes() == second.interval.tobytes()
