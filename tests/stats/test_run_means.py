@@ -36,25 +36,11 @@ def test_against_the_regression_on_runs_and_topics():
     np.testing.assert_allclose(adjusted_means(scores), expected, rtol=1e-10)
 
 
-def test_additive_scores_lose_nothing_by_gaps():
-    rng = np.random.default_rng(2)
-    whole = rng.random((6, 1)) + rng.random(40)
-    gaps = whole.copy()
-    gaps[rng.random(gaps.shape) < 0.4] = np.nan
-    np.testing.assert_allclose(adjusted_means(gaps), whole.mean(axis=1), rtol=1e-10)
-
-
 def test_runs_without_topics_in_common_keep_their_own():
     scores = np.full((4, 4), np.nan)
     scores[0, :2], scores[1, :2], scores[2, 2:] = [0.1, 0.3], [0.2, 0.4], [0.9, 0.7]
     np.testing.assert_allclose(adjusted_means(scores), [0.2, 0.3, 0.8, np.nan])
     assert [group.tolist() for group in connected_runs(scores)] == [[0, 1], [2]]
-
-
-def test_intervals_lie_around_the_adjusted_means():
-    scores = np.array([[0.9, np.nan, 0.8], [0.8, 0.2, 0.7]])
-    low, high = mean_intervals(scores, 0.95).T
-    np.testing.assert_allclose(0.5 * (low + high), adjusted_means(scores))
 
 
 def test_weighted_means_are_those_of_weighted_least_squares():

@@ -126,22 +126,6 @@ def test_the_same_decisions_as_a_loop_over_steps(seed):
         assert (alone | ~rejected)[run].all(), "own families contain what all pairs claim"
 
 
-def test_few_topics_are_enumerated_and_their_order_does_not_matter():
-    rng = np.random.default_rng(1)
-    parts = CorrectedParts(
-        residual=rng.normal(size=(3, 5)),
-        followed=rng.normal(size=(3, 4)),
-        weight=Weight(value=0.5, is_estimated=True),
-    )
-    options = {"alpha": 0.05, "n_samples": 500, "jobs": 1}
-    found = [
-        rank_runs(parts, places=places, seed=seed, **options)
-        for seed, places in ((0, np.arange(9)), (7, np.arange(9)[::-1]))
-    ]
-    assert found[0].n_patterns == 2**9
-    assert found[0].pvalue_adjusted.tolist() == found[1].pvalue_adjusted.tolist()
-
-
 def test_one_part_is_ruled_by_max_t():
     rng = np.random.default_rng(2)
     scores = rng.normal(size=(4, 20))

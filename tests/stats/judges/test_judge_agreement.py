@@ -60,13 +60,6 @@ def test_intervals_leave_out_one_topic_at_a_time(name):
     assert list(found.interval) == pytest.approx(expected, rel=1e-10)
 
 
-def test_two_equal_judges_agree_and_one_grade_throughout_is_not_known():
-    counts = np.stack([np.diag([4.0, 2.0, 1.0]), np.diag([1.0, 1.0, 5.0])])
-    for coefficient in COEFFICIENTS.values():
-        assert agreement_over_topics(counts, coefficient).value == pytest.approx(1.0)
-    assert math.isnan(float(kappa_of_counts(np.array([[5.0, 0.0], [0.0, 0.0]]))))
-
-
 def test_bias_is_the_mean_difference_with_students_interval():
     rng = np.random.default_rng(5)
     human = rng.normal(size=(6, 14))

@@ -109,14 +109,6 @@ def test_covariances_with_missing_cells_are_weighed_by_the_trace_of_centring_mat
     assert found == pytest.approx(expected, rel=1e-12)
 
 
-def test_blocks_of_runs_change_nothing(monkeypatch):
-    scores = np.random.default_rng(5).random((20, 10))
-    scores[scores < 0.1] = np.nan
-    whole = pooled_variance(scores)
-    monkeypatch.setattr(variance, "RUN_BLOCK", 3)
-    assert pooled_variance(scores).effective_df == pytest.approx(whole.effective_df, rel=1e-12)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(("m", "n"), [(1, 10), (5, 25), (44, 25), (20, 100)])
 def test_intervals_cover_the_variance_although_runs_share_topics(m, n):

@@ -307,11 +307,11 @@ def swap_share(scores: np.ndarray) -> float:
 
 def unit_swap_share(units: Units) -> float:
     """Return the swap share of units that may differ in weight, such as types of datasets."""
-    value, pairs = units.value, all_pairs(len(units.sums))
-    difference = value[pairs[:, 0]] - value[pairs[:, 1]]
-    df = np.full(len(pairs), float(len(units.share) - len(units.sizes)))
+    pairs = all_pairs(len(units.sums))
+    difference = np.subtract(*units.value[pairs.T])
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.where(np.abs(difference) <= SAME_MEAN, 0.0, difference / unit_errors(units, pairs))
+    df = np.full(len(pairs), float(len(units.share) - len(units.sizes)))
     constant = swap_constant(t, df, len(units.sums))
     return share_of(special.stdtr(df, -constant * np.abs(t)), difference)
 
