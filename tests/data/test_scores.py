@@ -128,12 +128,12 @@ def test_pyterrier_columns(write, tmp_path):
         ("topic,a\n1,high\n", "bad.csv:2: expected a score, got 'high'"),
         ("topic,a\n1,inf\n", "bad.csv:2: expected a score"),
         ("topic,a,b\n1,2,3\n\n2,3\n", "bad.csv:4: expected 3 columns, got 2"),
-        ("topic,a\n", "bad.csv: empty"),
+        ("topic,a\n", "bad.csv:1: empty"),
         ("", "bad.csv:1: expected a header"),
         ("topic,a,a\n1,2,3\n", "two runs are named 'a'"),
         ("measure,run,topic,value\nAP,a,1,.5\nAP,a,1,.6\n", "bad.csv:3: a second value for AP"),
         ("measure,run,topic,value\nAP,a\n", "bad.csv:2: expected 4 columns, got 2"),
-        ("measure,run,topic,value\n", "bad.csv: empty"),
+        ("measure,run,topic,value\n", "bad.csv:1: empty"),
     ],
 )
 def test_defects_name_their_line(write, text, complaint):

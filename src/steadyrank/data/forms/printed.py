@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Any
 
 from steadyrank.data.forms.form import Cell, Recognises, Source
-from steadyrank.data.read.columns import check_name
+from steadyrank.data.interop.tables import check_name
 from steadyrank.data.read.csv_files import is_missing
 from steadyrank.data.read.json_files import as_text, describe, key_lines
 from steadyrank.data.read.limits import BOM

@@ -24,7 +24,7 @@ def read_battles(
         return source
     table = table_of(source)
     if table is not None:
-        held: Columns = {str(name): _values(table.column(name)) for name in table.columns}
+        held: Columns = {name: table.cells(k) for k, name in enumerate(table.header)}
         return battles_of_columns("the table", held, dict(columns or {}))
     paths = [source] if isinstance(source, (str, os.PathLike)) else [*source]
     found = read_forms(paths, form=form, columns=columns)
@@ -35,10 +35,3 @@ def read_battles(
             "others with columns"
         )
     return found.data
-
-
-def _values(column: Any) -> list[Any]:
-    """Return the values of a column of pandas or Arrow, None where one is missing."""
-    if hasattr(column, "to_pylist"):
-        return list(column.to_pylist())
-    return list(column.astype(object).where(column.notna(), None))

@@ -10,7 +10,7 @@ from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
 
-from steadyrank.data.interop.tables import DOCUMENT_NAMES, TOPIC_NAMES, one_column, pick_column
+from steadyrank.data.interop.tables import DOCUMENT_NAMES, MISSING, TOPIC_NAMES, pick_column
 from steadyrank.data.read.limits import LONGEST_LINE, check_blank, endless_line, inner_mark
 from steadyrank.data.read.sources import PathLike, head_of, open_bytes
 from steadyrank.data.table_rules import Numbered
@@ -19,8 +19,6 @@ from steadyrank.errors import FormatError
 
 _QUOTED_PART = re.compile('"[^"]*"?')
 _DELIMITERS = ",\t;"
-
-MISSING = {"", "nan", "na", "null", "none"}
 
 
 def read_csv(path: Path, *, delimiter: str | None = None) -> Iterator[tuple[int, list[str]]]:
@@ -92,19 +90,6 @@ def check_widths(where: PathLike, header: Sequence[str], rows: Numbered) -> None
     for line, fields in rows:
         if len(fields) != len(header):
             raise FormatError(where, f"expected {len(header)} columns, got {len(fields)}", line)
-
-
-def place_of(
-    where: PathLike, header: list[str], known: tuple[str, ...], rows: Numbered
-) -> int | None:
-    """Return the place of the column with one of the known names; None if there is none."""
-
-    def cells(name: str) -> list[list[str]]:
-        place = header.index(name)  # a row that is too short has nothing there
-        return [fields[place : place + 1] for _, fields in rows]
-
-    column = one_column(where, header, known, cells, 1)
-    return None if column is None else header.index(column)
 
 
 def is_missing(text: str) -> bool:

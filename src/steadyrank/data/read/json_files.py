@@ -17,8 +17,8 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from steadyrank.data.ids import Ids, make_ids
+from steadyrank.data.interop.tables import Rows, check_name, value_problem
 from steadyrank.data.qrels import are_grades
-from steadyrank.data.read.columns import Columns, check_name, value_problem
 from steadyrank.data.read.limits import BOM
 from steadyrank.data.read.sources import data_lines, open_bytes
 from steadyrank.data.run import INFINITE_SCORES
@@ -134,13 +134,13 @@ def describe(value: Any) -> str:
     return f"{value!r:.40}"
 
 
-def read_nested(path: Path, stream: BinaryIO, value: str) -> Columns:
+def read_nested(path: Path, stream: BinaryIO, value: str) -> Rows:
     """The rows of an opened JSON file, `value` being score or relevance."""
     text = as_text(stream.read().removeprefix(BOM))
     return _read_sound(path, text, value) or _read_any(path, text, value)
 
 
-def _read_sound(path: Path, text: str, value: str) -> Columns | None:
+def _read_sound(path: Path, text: str, value: str) -> Rows | None:
     """The rows of a file in which nothing is wrong and no name occurs twice; None of any other."""
     try:
         topics = json.loads(text, object_pairs_hook=_distinct, parse_int=float)
@@ -158,7 +158,7 @@ def _read_sound(path: Path, text: str, value: str) -> Columns | None:
     return _columns(path, [*topics], [*map(len, topics.values())], documents, values)
 
 
-def _read_any(path: Path, text: str, value: str) -> Columns:
+def _read_any(path: Path, text: str, value: str) -> Rows:
     """Return the rows of any file; defects are errors with their lines."""
     topics = _parsed(path, text, Members, parse_int=float)
     if not isinstance(topics, Members):
@@ -178,10 +178,10 @@ def _read_any(path: Path, text: str, value: str) -> Columns:
 
 def _columns(
     path: Path, topics: list[str], sizes: list[int], documents: Ids, values: np.ndarray
-) -> Columns:
+) -> Rows:
     odd = {INFINITE_SCORES: int(np.isinf(values).sum())}
     firsts, line_of = np.cumsum([0, *sizes[:-1]]), partial(_line_of_document, path)
-    return Columns(topics, firsts, documents, values, oddities=odd, line_of=line_of)
+    return Rows(topics, firsts, documents, values, oddities=odd, line_of=line_of)
 
 
 def _line_of_document(path: Path, row: int) -> int:

@@ -12,37 +12,26 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
-
 from steadyrank.data.interop.tables import (
     DOCUMENT_NAMES,
     RUN_NAMES,
     TOPIC_NAMES,
     VALUE_NAMES,
-    distinct_names,
-    ids_of,
+    Rows,
+    What,
     pick_column,
     plain_column,
-    value_names,
+    rows_of_table,
 )
 from steadyrank.data.qrels import Qrels, build_qrels
-from steadyrank.data.read.columns import Columns, check_name
 from steadyrank.data.read.csv_files import names_documents, read_csv
 from steadyrank.data.read.json_files import json_rows, read_nested
 from steadyrank.data.read.parquet import record_batches
 from steadyrank.data.read.sources import Kind, PathLike, base_name, kind_of, open_bytes
 from steadyrank.data.read.streams import BoundedFile
-from steadyrank.data.read.tables import Table, What, csv_table, json_table, parquet_table
+from steadyrank.data.read.tables import csv_table, json_table, parquet_table
 from steadyrank.data.read.trec import Lines, first_tag, read_lines, read_opening
-from steadyrank.data.run import (
-    INFINITE_SCORES,
-    OTHER_RUNS,
-    Duplicates,
-    RepeatedDocument,
-    Run,
-    build_run,
-    check_duplicates,
-)
+from steadyrank.data.run import Duplicates, RepeatedDocument, Run, build_run, check_duplicates
 from steadyrank.errors import FormatError, InputError, unknown_name
 
 NameFrom = Literal["tag", "file"]
@@ -127,7 +116,7 @@ def _form(stream: BoundedFile, value: str) -> Form:
     return "csv" if names_documents(stream) else kind
 
 
-def _rows(path: Path, stream: BoundedFile, value: What, into: Lines | None = None) -> Columns:
+def _rows(path: Path, stream: BoundedFile, value: What, into: Lines | None = None) -> Rows:
     """The rows of an opened file, `value` being score or relevance."""
     kind = _form(stream, value)
     if kind == "text":
@@ -135,62 +124,18 @@ def _rows(path: Path, stream: BoundedFile, value: What, into: Lines | None = Non
     if kind == "json":
         return read_nested(path, stream, value)
     if kind == "csv":
-        return _columns_of(csv_table(path, stream), value)
+        return rows_of_table(csv_table(path, stream), value)
     if kind == "json lines":
-        return _columns_of(json_table(path, stream), value)
+        return rows_of_table(json_table(path, stream), value)
     known = {*TOPIC_NAMES, *DOCUMENT_NAMES, *RUN_NAMES, *VALUE_NAMES[value], "score", "rank"}
 
     def choose(present: list[str]) -> list[str]:
         return [name for name in present if plain_column(name) in known]
 
-    return _columns_of(parquet_table(path, stream, choose), value)
+    return rows_of_table(parquet_table(path, stream, choose), value)
 
 
-def _columns_of(table: Table, value: What) -> Columns:
-    """Return topics, documents and numbers of a table that names them; ranks replace scores."""
-    topic, document = (table.need(names) for names in (TOPIC_NAMES, DOCUMENT_NAMES))
-    number = table.find(value_names(value, table.header))
-    by_rank = number is None and value == "score"
-    number = table.find(("rank",)) if by_rank else number
-    if number is None:
-        is_run = value == "relevance" and pick_column(table.header, ("score",)) is not None
-        raise table.lacks(value, ": is this a run?" if is_run else "")
-    if not len(table):
-        raise FormatError(table.path, "empty: no rows")
-    topics, documents = table.names(topic, "topic"), table.names(document, "document")
-    values = table.numbers(number, value)
-    values = -values if by_rank else values
-    names, codes = distinct_names(topics)
-    starts = np.flatnonzero(np.diff(codes, prepend=-1))
-    run, others = _run_of(table)
-    odd = {OTHER_RUNS: others, INFINITE_SCORES: int(np.isinf(values).sum())}
-    return Columns(
-        [names[code] for code in codes[starts].tolist()],
-        starts,
-        ids_of(documents),
-        values,
-        run,
-        odd if value == "score" else {},
-        line_of=table.lines.__getitem__,
-    )
-
-
-def _run_of(table: Table) -> tuple[str, int]:
-    """A run's name as a table has it, and how many rows have another."""
-    column = table.find(RUN_NAMES)
-    if column is None:
-        return "", 0
-    names, codes = table.distinct(column)
-    known = [code for code, name in enumerate(names) if name not in (None, "")]
-    if not known:
-        return "", 0
-    first = int(np.argmax(np.isin(codes, known)))
-    name = names[codes[first]]
-    check_name(Path(table.path), "run", name, table.lines[first])
-    return str(name), int((np.isin(codes, known) & (codes != codes[first])).sum())
-
-
-def _with_lines(error: RepeatedDocument, path: Path, rows: Columns) -> FormatError:
+def _with_lines(error: RepeatedDocument, path: Path, rows: Rows) -> FormatError:
     """The error of a file, with the lines of the two rows."""
     first, second = map(rows.line_of, error.rows)
     return FormatError(path, f"{error.what} (first on line {first}): {error.remedy}", second)

@@ -21,10 +21,16 @@ from pathlib import Path
 import numpy as np
 
 from steadyrank.data.ids import PADDING, Ids
-from steadyrank.data.interop.tables import DOCUMENT_NAMES, TOPIC_NAMES, VALUE_NAMES, plain_column
+from steadyrank.data.interop.tables import (
+    DOCUMENT_NAMES,
+    TOPIC_NAMES,
+    VALUE_NAMES,
+    Rows,
+    number_in,
+    plain_column,
+)
 from steadyrank.data.qrels import NOT_A_GRADE, are_grades
 from steadyrank.data.read import lines
-from steadyrank.data.read.columns import Columns, number_in
 from steadyrank.data.read.limits import BOM, inner_mark
 from steadyrank.data.read.sources import CHUNK, line_chunks, line_of_byte, line_of_row
 from steadyrank.data.read.streams import BoundedFile, size_of
@@ -203,11 +209,11 @@ class Lines:
             self.hard = np.empty((rows, 3), np.int64)
         return self.segments, self.hard
 
-    def columns(self, path: Path) -> Columns:
+    def columns(self, path: Path) -> Rows:
         """The rows, in the table's own memory."""
         n = self.n_rows
         ids = self.ids[: int(self.id_offsets[n]) + PADDING]
-        return Columns(
+        return Rows(
             self.topics,
             np.array(self.first_rows),
             Ids(ids, self.id_offsets[: n + 1], self.hashes[:n]),
