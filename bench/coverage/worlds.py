@@ -30,19 +30,10 @@ TEAM_RUNS = 3
 
 FLAT = {"system": 0.004, "topic": 0.029, "system_topic": 0.011}
 DEEP = FLAT | {"instance": 0.0001, "residual": 0.0015}
-CROSSED = DEEP | {"instance": 0.0004, "system_instance": 0.0004, "topic_instance": 0.003}
-"""Variances of the normal and exponential populations: about those of the simulated track, and for
-instances that all systems share (assessors), made up."""
+"""Variances of the normal and exponential populations: about those of the simulated track."""
 
-AXES = {
-    "system": "s",
-    "topic": "t",
-    "instance": "i",
-    "system_topic": "st",
-    "system_instance": "si",
-    "topic_instance": "ti",
-    "residual": "sti",
-}
+AXES = {"system": "s", "topic": "t", "instance": "i", "system_topic": "st"}
+AXES |= {"system_instance": "si", "topic_instance": "ti", "residual": "sti"}
 
 
 @cache
@@ -86,12 +77,6 @@ def pair_bank(world: str, full: bool) -> np.ndarray:
     if world in ("normal", "exponential"):
         return _made_up({**DEEP, "nested": DEEP["instance"]}, world, sizes)
     return _instances_last(_scored(2, 1, sizes[1], sizes[2])[0], sizes)
-
-
-@cache
-def crossed_bank(world: str, full: bool) -> np.ndarray:
-    """Return [system, topic, assessor] with crossed assessors."""
-    return _made_up(CROSSED, world, (60, 300, 30) if full else (20, 80, 10))
 
 
 def _scored(

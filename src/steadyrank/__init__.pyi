@@ -95,9 +95,8 @@ from steadyrank_lab.retrieval.builtin.collection import BuiltinCollection as Bui
 from steadyrank_lab.retrieval.builtin.collection import builtin_collection as builtin_collection
 from steadyrank_lab.retrieval.builtin.runs import builtin_instances as builtin_instances
 from steadyrank_lab.retrieval.builtin.runs import builtin_runs as builtin_runs
-from steadyrank_lab.retrieval.makers.grid import GridResult as GridResult
 from steadyrank_lab.retrieval.makers.grid import grid as grid
 from steadyrank_lab.retrieval.makers.grid import write_grid as write_grid
-from steadyrank_lab.retrieval.makers.shard import ShardResult as ShardResult
+from steadyrank_lab.retrieval.makers.runs import WrittenRuns as WrittenRuns
 from steadyrank_lab.retrieval.makers.shard import shard as shard
 from steadyrank_lab.retrieval.makers.shard import write_shards as write_shards

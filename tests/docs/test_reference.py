@@ -8,12 +8,12 @@ import re
 import pytest
 
 import steadyrank as sr
-from steadyrank import papers, testing
+from steadyrank import papers
 
 SECTIONS = ["Parameters", "Returns", "Notes", "References", "Examples"]
 PUBLIC = {
     f"{room.__name__}.{name}": getattr(room, name)
-    for room in (sr, papers, testing)
+    for room in (sr, papers)
     for name in room.__all__
     if callable(getattr(room, name))
 }

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from steadyrank.present.figures import Plot
+from steadyrank.present.figures import Plot, tell
 from steadyrank.present.plot_style import (
     COLOURS,
     QUIET,
@@ -16,7 +16,6 @@ from steadyrank.present.plot_style import (
     name_rows,
     with_rows,
 )
-from steadyrank.present.svg import tell
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
