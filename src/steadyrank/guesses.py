@@ -101,6 +101,7 @@ REMOVED = {
         [f"plan --{k}" for k in ("minutes-per-document", "documents-per-topic", "pool-depth")],
         "multiply topics by documents per topic and minutes per document",
     ),
+    "holes --topics": "join the texts to the file of --ask by its column topic",
     "datasets --subset": "give a table that mteb exports for the subsets that you want",
     "plan --comparisons": "for k comparisons divide --alpha by k",
     "datasets --rope": "the interval and wins of the pair (--a, --b) say how large a difference is",
