@@ -252,7 +252,7 @@ def test_shell_completion_knows_measures():
 
 
 def test_a_limit_ends_with_a_command_that_never_begins(files):
-    from steadyrank.data.read.limits import largest_input
+    from steadyrank.data.read.streams import largest_input
 
     usual = largest_input()
     assert run(["evaluate", *files, "--max-input", "1K", "--format", "nosuch"]) == 2

@@ -25,7 +25,7 @@ from urllib.parse import quote
 
 import numpy as np
 
-from steadyrank.data.write.csv import csv_line
+from steadyrank.data.write import csv_line
 from steadyrank.errors import InputError
 from steadyrank.present.page import Bar, BoardRow, Page, PageFigure
 from steadyrank.present.pair_panel import packed, packed_numbers

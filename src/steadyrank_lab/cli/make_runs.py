@@ -149,8 +149,7 @@ def _check_places(out: str | None, output: str | None, scores_file: str | None) 
 def _keep_scores(scores: Scores, scores_file: str) -> None:
     """Write the scores; a CSV has no columns for components, which go into a second file."""
     from steadyrank.compute.files import check_still_there, write_whole
-    from steadyrank.data.write.csv import csv_line
-    from steadyrank.data.write.files import write_scores
+    from steadyrank.data.write import csv_line, write_scores
 
     path = Path(scores_file)
     check_still_there(path.parent)
@@ -184,7 +183,7 @@ def _text_of_rows(
     **looks: Any,
 ) -> str:
     """Return the result: a table for people, all runs for programs."""
-    from steadyrank.data.write.csv import csv_line
+    from steadyrank.data.write import csv_line
     from steadyrank.present.json import to_json
     from steadyrank.present.table import render
 

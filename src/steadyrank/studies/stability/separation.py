@@ -23,7 +23,7 @@ import numpy as np
 
 from steadyrank.compute.memory import check_pairs
 from steadyrank.data.qrels import Qrels
-from steadyrank.data.read.qrels import judgments_of
+from steadyrank.data.read.run_files import judgments_of
 from steadyrank.data.run import run_from_dict
 from steadyrank.data.scores import Scores
 from steadyrank.errors import InputError, SteadyrankWarning

@@ -19,9 +19,8 @@ from typing import Any, NamedTuple
 from steadyrank.compute.executors import Progress
 from steadyrank.data.interop.tables import DOCUMENT_NAMES
 from steadyrank.data.read.datasets import is_dataset, load_dataset
-from steadyrank.data.read.limits import LONGEST_LINE
 from steadyrank.data.read.sources import CHUNK, PathLike, base_name, find_files, open_bytes
-from steadyrank.data.read.streams import open_again, size_of
+from steadyrank.data.read.streams import LONGEST_LINE, open_again, size_of
 from steadyrank.errors import FormatError, InputError, MachineError
 from steadyrank_lab.retrieval.builtin.collection import builtin_documents, is_builtin
 from steadyrank_lab.retrieval.engine.tokens import decoded

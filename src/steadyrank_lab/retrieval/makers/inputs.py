@@ -19,7 +19,7 @@ import numpy as np
 from steadyrank.compute.executors import Progress
 from steadyrank.data.qrels import JudgedRun, Qrels
 from steadyrank.data.read.datasets import is_dataset, read_topics
-from steadyrank.data.read.qrels import judgments_of
+from steadyrank.data.read.run_files import judgments_of
 from steadyrank.data.read.sources import PathLike, find_files
 from steadyrank.errors import InputError, arg
 from steadyrank.measures.evaluate import Missing, NoRelevant, check_treatment, report_no_relevant

@@ -21,8 +21,7 @@ from steadyrank.data.qrels import JudgedRun
 from steadyrank.data.read.sources import PathLike
 from steadyrank.data.run import Run
 from steadyrank.data.scores import Scores
-from steadyrank.data.write.csv import csv_line
-from steadyrank.data.write.files import run_text
+from steadyrank.data.write import csv_line, run_text
 from steadyrank.errors import InputError, arg, check_count
 from steadyrank.measures.evaluate import Missing, NoRelevant, report_missing
 from steadyrank.measures.names import Measure
