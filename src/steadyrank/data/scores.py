@@ -20,14 +20,7 @@ from steadyrank.data.directions import (
     set_by_hand,
 )
 from steadyrank.data.provenance import check_joined
-from steadyrank.errors import (
-    InputError,
-    arg,
-    check_choice,
-    unknown_column,
-    unknown_name,
-    warn,
-)
+from steadyrank.errors import InputError, arg, check_choice, unknown_column, unknown_name, warn
 from steadyrank.notebook import Exhibit, made_frame, shown_by
 from steadyrank.words import counted
 

@@ -226,9 +226,8 @@ def as_scores(source: Any, *, name: str | None = None, measure: str | None = Non
         raise _refused(source, "value")
     run = table.find(LONG_ROLES["run"])
     if table.find(LONG_ROLES["measure"]) is None:
-        raise InputError(
-            f"{table.where}: expected columns measure, run, topic and value, got "
-            f"{', '.join(table.header)}: PyTerrier gives them with perquery=True"
+        raise table.lacks(
+            "measure", ": PyTerrier gives it with perquery=True" if run is not None else ""
         )
     scores = long_scores(table, NO_MEASURE, "" if run is not None else _given(name))
     return tidy_scores(str(table.where), scores if run is None else _renamed(scores, name))
