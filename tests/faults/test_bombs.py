@@ -15,7 +15,8 @@ import pytest
 import steadyrank as sr
 from steadyrank.cli import run
 from steadyrank.compute import memory
-from steadyrank.data.read import limits, sources
+from steadyrank.data.read import sources
+from steadyrank.data.read import streams as limits
 from steadyrank_lab.retrieval.engine.collections import read_collection
 
 PACKINGS = {

@@ -24,7 +24,7 @@ from steadyrank import InputError, Qrels, Run, Scores, SteadyrankWarning, Unknow
 from steadyrank.data.frames import Tool, qrels_frame, run_frame
 from steadyrank.data.interop.objects import as_qrels, as_run, as_scores, single_runs
 from steadyrank.data.qrels import qrels_from_dict
-from steadyrank.data.read.qrels import read_qrels
+from steadyrank.data.read.run_files import read_qrels
 from steadyrank.data.read.runs import read_run, read_runs
 from steadyrank.data.run import run_from_dict
 from steadyrank.measures.evaluate import evaluate

@@ -226,9 +226,8 @@ def as_scores(source: Any, *, name: str | None = None, measure: str | None = Non
         raise _refused(source, "value")
     run = table.find(LONG_ROLES["run"])
     if table.find(LONG_ROLES["measure"]) is None:
-        raise InputError(
-            f"{table.where}: expected columns measure, run, topic and value, got "
-            f"{', '.join(table.header)}: PyTerrier gives them with perquery=True"
+        raise table.lacks(
+            "measure", ": PyTerrier gives it with perquery=True" if run is not None else ""
         )
     scores = long_scores(table, NO_MEASURE, "" if run is not None else _given(name))
     return tidy_scores(str(table.where), scores if run is None else _renamed(scores, name))
@@ -281,16 +280,7 @@ def _labels(table: Table, place: int, what: str) -> list[str]:
 
 
 def scores_in_table(source: Any, measure: str | None = None) -> Scores | None:
-    """Return the scores in a table or in columns of numbers; None for other objects.
-
-    A long table names topic and run; its values have one column, or one per measure. A wide one,
-    of `measure`, has topics down, in a column or in the index of pandas, and runs across.
-
-    >>> import pandas as pd
-    >>> frame = pd.DataFrame({"topic": [1, 2], "bm25": [0.1, 0.3], "splade": [0.2, 0.6]})
-    >>> scores_in_table(frame, "AP").mean()
-    array([[0.2, 0.4]])
-    """
+    """Return the scores in a table or in columns of numbers; None for other objects."""
     table = table_of(source)
     if table is None:
         return scores_in_columns(source, measure)
@@ -330,15 +320,7 @@ def scores_in_table(source: Any, measure: str | None = None) -> Scores | None:
 
 
 def scores_in_columns(source: Any, measure: str | None = None) -> Scores | None:
-    """Return the scores in a matrix [run, topic], or in `{run: numbers}`; None for other objects.
-
-    Topics are numbered from 1; of pandas' Series, their indexes name them.
-
-    >>> scores_in_columns({"bm25": [0.1, 0.3], "splade": [0.2, 0.6]}).mean()
-    array([[0.2, 0.4]])
-    >>> scores_in_columns(np.array([[0.1, 0.3], [0.2, 0.6]])).runs
-    ('run1', 'run2')
-    """
+    """Return the scores in a matrix [run, topic] or `{run: numbers}`; None for other objects."""
     is_matrix = isinstance(source, np.ndarray) and source.ndim == 2
     shape = source.shape if is_matrix else (0, 0)
     if is_matrix or (isinstance(source, (list, tuple)) and numbers_in(source[:1]) is None):
@@ -382,14 +364,7 @@ def numbers_in(column: Any) -> dict[str, float] | None:
 
 
 def single_runs(runs: Any) -> Iterator[tuple[str | None, Any]]:
-    """The single runs of what studies may be given, with their names where a dictionary names them.
-
-    A run, several, or some by name; a list of named tuples is one run, not many. Nothing is read
-    or converted yet.
-
-    >>> [name for name, _ in single_runs({"a": {"q1": {"d": 1}}, "b": {"q1": {"d": 2}}})]
-    ['a', 'b']
-    """
+    """The single runs of what studies are given, with names where a dictionary names them."""
     if isinstance(runs, Mapping) and not holds_one_run(runs):
         yield from ((str(name), run) for name, run in runs.items())
         return

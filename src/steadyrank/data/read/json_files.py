@@ -19,8 +19,8 @@ import numpy as np
 from steadyrank.data.ids import Ids, make_ids
 from steadyrank.data.interop.tables import Rows, check_name, value_problem
 from steadyrank.data.qrels import are_grades
-from steadyrank.data.read.limits import BOM
 from steadyrank.data.read.sources import data_lines, open_bytes
+from steadyrank.data.read.streams import BOM
 from steadyrank.data.run import INFINITE_SCORES
 from steadyrank.errors import FormatError, InputError
 
@@ -51,13 +51,7 @@ class Members(list[tuple[str, Any]]):
 
 
 def value_of(path: Path, content: bytes) -> Any:
-    """The value of a JSON file, its objects as dictionaries; a name that occurs twice is refused.
-
-    >>> value_of(Path("a.json"), b'{"q1": {"map": 0.5,\\n"map": 1}}')
-    Traceback (most recent call last):
-        ...
-    steadyrank.errors.FormatError: a.json:2: 'map' occurs twice in one object: keep one
-    """
+    """The value of a JSON file; a name that occurs twice in an object is refused."""
     text = as_text(content)
     try:
         return _parsed(path, text, _distinct)
@@ -120,11 +114,7 @@ def _first_repeated(text: str) -> tuple[str, int | None]:
 
 
 def describe(value: Any) -> str:
-    """What to call a JSON value in an error.
-
-    >>> [describe(value) for value in ([], {}, None, "x", 1.5, True)]
-    ['a list', 'an object', 'null', "'x'", '1.5', 'true']
-    """
+    """What to call a JSON value in an error."""
     if isinstance(value, (dict, Members)):
         return "an object"
     if isinstance(value, list):

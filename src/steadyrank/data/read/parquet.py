@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from steadyrank.compute.memory import in_bytes
 from steadyrank.data.interop.tables import broken_parquet
-from steadyrank.data.read.limits import largest_input
 from steadyrank.data.read.sources import open_bytes
+from steadyrank.data.read.streams import largest_input
 from steadyrank.errors import FormatError, arg
 
 if TYPE_CHECKING:

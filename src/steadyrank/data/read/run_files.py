@@ -6,12 +6,14 @@ oddity that does not is counted in the run.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
+from steadyrank.data.interop.objects import as_qrels
 from steadyrank.data.interop.tables import (
     DOCUMENT_NAMES,
     RUN_NAMES,
@@ -23,16 +25,30 @@ from steadyrank.data.interop.tables import (
     plain_column,
     rows_of_table,
 )
+from steadyrank.data.order import qrels_in_order
 from steadyrank.data.qrels import Qrels, build_qrels
-from steadyrank.data.read.csv_files import names_documents, read_csv
+from steadyrank.data.read import datasets
 from steadyrank.data.read.json_files import json_rows, read_nested
 from steadyrank.data.read.parquet import record_batches
 from steadyrank.data.read.sources import Kind, PathLike, base_name, kind_of, open_bytes
 from steadyrank.data.read.streams import BoundedFile
-from steadyrank.data.read.tables import csv_table, json_table, parquet_table
+from steadyrank.data.read.tables import (
+    csv_table,
+    json_table,
+    names_documents,
+    parquet_table,
+    read_csv,
+)
 from steadyrank.data.read.trec import Lines, first_tag, read_lines, read_opening
-from steadyrank.data.run import Duplicates, RepeatedDocument, Run, build_run, check_duplicates
-from steadyrank.errors import FormatError, InputError, unknown_name
+from steadyrank.data.run import (
+    Duplicates,
+    RepeatedDocument,
+    Run,
+    build_run,
+    check_duplicates,
+    oddity_warning,
+)
+from steadyrank.errors import FormatError, InputError, unknown_name, warn
 
 NameFrom = Literal["tag", "file"]
 Form = Kind | Literal["csv"]
@@ -65,11 +81,7 @@ class Reading:
 
 
 def load_run(path: Path, reading: Reading, into: Lines | None = None, digest: Any = None) -> Run:
-    """Read one run without warnings; its oddities stay counted in the run.
-
-    Its columns use the memory of `into` if given. `digest`, an
-    object of hashlib, is given the file's bytes.
-    """
+    """Read one run without warnings; its oddities stay counted in the run."""
     with open_bytes(path, digest) as stream:
         rows = _rows(path, stream, "score", into)
     by_tag = reading.name_from == "tag"
@@ -167,3 +179,46 @@ def _first_row(path: Path, stream: BoundedFile, kind: Form) -> dict[str, Any]:
         record_batches(path, stream, lambda there: [n for n in there if n.lower() in names])
     )
     return next(iter(piece.slice(0, 1).to_pylist()), {})
+
+
+def read_qrels(path: PathLike) -> Qrels:
+    """Read judgments.
+
+    Parameters
+    ----------
+    path : path
+        TREC text, three columns with or without BEIR's header, CSV with a header such as
+        `query_id,doc_id,relevance`, JSON `{topic: {document: grade}}`, JSON lines or Parquet,
+        packed or not; NTCIR's grades `L0`, `L1`, … are numbers; or `irds:` and an id of ir_datasets
+        (extra `steadyrank[ir]`).
+
+    Returns
+    -------
+    Qrels
+        The judgments.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import steadyrank as sr
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "qrels.txt"
+    >>> _ = file.write_text("301 0 d1 1\\n301 0 d2 0\\n")
+    >>> sr.read_qrels(file)
+    <Qrels: 1 topics, 2 judgments>
+    """
+    if datasets.is_dataset(path):
+        return datasets.load_qrels(str(path))
+    qrels = load_qrels(Path(path))
+    for what, count in qrels.oddities.items():
+        warn(f"{path}: {oddity_warning(what, count)}", stacklevel=3)
+    return qrels
+
+
+def judgments_of(source: Any) -> Qrels:
+    """The judgments in a file, or in whatever `as_qrels` takes, with topics in order."""
+    is_file = isinstance(source, (str, os.PathLike))
+    if is_file and Path(source).is_dir():
+        raise InputError(
+            f"{source}: expected a file of judgments, got a folder: are runs and judgments swapped?"
+        )
+    return qrels_in_order(read_qrels(source) if is_file else as_qrels(source))

@@ -20,12 +20,11 @@ from steadyrank.data.forms.printed import SUMMARY
 from steadyrank.data.forms.reading import form_of, read_forms
 from steadyrank.data.interop.objects import NO_MEASURE, long_scores
 from steadyrank.data.interop.tables import DOCUMENT_NAMES, LONG_ROLES, Table, pick_column
-from steadyrank.data.read.csv_files import as_meant
 from steadyrank.data.read.sources import PathLike, base_name, kind_of, open_bytes
-from steadyrank.data.read.tables import csv_table, json_table, parquet_table
+from steadyrank.data.read.tables import as_meant, csv_table, json_table, parquet_table
 from steadyrank.data.scores import AXES, Disagreement, Scores, join_scores, plain_value
 from steadyrank.data.table_rules import is_blank, names_rows, tell_of_index, tidy_scores
-from steadyrank.data.write.files import INFO, METADATA
+from steadyrank.data.write import INFO, METADATA
 from steadyrank.errors import FormatError, InputError, arg
 from steadyrank.visible import restored
 
@@ -134,11 +133,7 @@ def _holds(header: Sequence[str], role: str) -> bool:
 
 
 def is_long(header: Sequence[str]) -> bool:
-    """Whether columns are those of a long table of scores.
-
-    >>> [is_long(text.split()) for text in ("run topic value", "measure qid score", "topic value")]
-    [True, True, False]
-    """
+    """Whether columns are those of a long table of scores."""
     named = _holds(header, "run") or _holds(header, "measure")
     is_ranking = pick_column(header, DOCUMENT_NAMES) is not None
     return named and _holds(header, "topic") and _holds(header, "value") and not is_ranking

@@ -31,9 +31,8 @@ from steadyrank.data.interop.tables import (
 )
 from steadyrank.data.qrels import NOT_A_GRADE, are_grades
 from steadyrank.data.read import lines
-from steadyrank.data.read.limits import BOM, inner_mark
 from steadyrank.data.read.sources import CHUNK, line_chunks, line_of_byte, line_of_row
-from steadyrank.data.read.streams import BoundedFile, size_of
+from steadyrank.data.read.streams import BOM, BoundedFile, inner_mark, size_of
 from steadyrank.data.run import INFINITE_SCORES, LONG_LINES, OTHER_TAGS
 from steadyrank.errors import FormatError
 
@@ -234,11 +233,7 @@ class Lines:
         return int((after < before).sum()), int((after > before).sum())
 
     def make_room(self, rows: int, id_bytes: int, share: float) -> None:
-        """Make room for more rows and id bytes, and for the estimated rest of the file.
-
-        `share` is the part of the file read so far, so that columns are made once at
-        about their final size; where it is not known, they grow by half.
-        """
+        """Make room for more rows and id bytes, and for the estimated rest of the file."""
         used = int(self.id_offsets[self.n_rows])
         if self.n_rows + rows <= len(self.values) and used + id_bytes <= len(self.ids):
             return
@@ -414,13 +409,7 @@ def _exact_number(table: Lines, path: Path, text: bytes, offset: int, is_run: bo
 
 
 def run_metadata(comments: Iterable[str]) -> dict[str, str]:
-    """The columns of run information that comment lines hold.
-
-    A nested name is written with dots, but for the team and the tag, which every command knows.
-
-    >>> run_metadata(["# ir_metadata.start", "# actor:", "#   team: IRLab", "# ir_metadata.end"])
-    {'team': 'IRLab'}
-    """
+    """The columns of run information that comment lines hold."""
     columns: dict[str, str] = {}
     for name, value in _members(_block(comments)):
         known = "team" if name == "actor.team" else name

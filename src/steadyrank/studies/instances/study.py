@@ -25,7 +25,7 @@ import numpy as np
 from steadyrank.compute.executors import Progress
 from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.order import scores_in_order
-from steadyrank.data.read.run_names import run_called
+from steadyrank.data.read.run_info import run_called
 from steadyrank.data.scores import Scores, measure_of
 from steadyrank.errors import InputError, arg, check_choice, unknown_column, unknown_name, warn
 from steadyrank.measures.arguments import data_first
