@@ -29,12 +29,8 @@ if TYPE_CHECKING:
 
 AXES = ("measure", "run", "topic")
 
-LARGEST_SCORE = 1e100
-"""Squares of larger ones would be infinite."""
-
-
-SMALLEST_SHARE = 1e-100
-"""Smallest weight, as a share of the largest: squares of smaller shares would be 0."""
+LARGEST_SCORE, SMALLEST_SHARE = 1e100, 1e-100
+"""Squares of larger scores would be infinite, and of smaller shares of the largest weight 0."""
 
 
 def check_scores(values: np.ndarray) -> None:
@@ -177,16 +173,12 @@ class Scores(Exhibit):
         """The part of the cube with these names, in their order."""
         picked = []
         for axis, labels, names in zip(AXES, self.labels, (measures, runs, topics), strict=True):
-            if names is None:
-                picked.append(np.arange(len(labels)))
-                continue
-            names = [names] if isinstance(names, str) else [str(name) for name in names]
+            names = [names] if isinstance(names, str) else labels if names is None else names
             places = {name: place for place, name in enumerate(labels)}
-            picked.append(
-                np.array(
-                    [places[n] if n in places else position(n, labels, axis) for n in names], int
-                )
-            )
+            rows = [
+                places[n] if n in places else position(n, labels, axis) for n in map(str, names)
+            ]
+            picked.append(np.array(rows, int))
         return replace(
             self,
             measures=tuple(self.measures[i] for i in picked[0]),
@@ -304,13 +296,10 @@ def factors_from_names(scores: Scores, pattern: str) -> tuple[Scores, tuple[str,
     """
     given = pattern
     if "(?P<" not in pattern:
+        known = {"…": ".*", "...": ".*", "*": ".*"}
         parts = re.findall(r"[^\W\d_][^\W_]*|…|\.\.\.|.", pattern)
         pattern = "".join(
-            f"(?P<{part}>.+?)"
-            if part[0].isalpha()
-            else ".*"
-            if part in ("…", "...", "*")
-            else re.escape(part)
+            f"(?P<{part}>.+?)" if part[0].isalpha() else known.get(part, re.escape(part))
             for part in parts
         )
     try:
@@ -581,9 +570,7 @@ def _join_info(
 
 
 def _join_meta(parts: Sequence[Scores]) -> dict[str, Any]:
-    metas = [dict(part.meta) for part in parts if part.meta]
-    if len(metas) <= 1:
-        return metas[0] if metas else {}
+    metas = [dict(part.meta) for part in parts if part.meta] or [{}]
     return metas[0] if all(meta == metas[0] for meta in metas) else {"joined": metas}
 
 
