@@ -105,13 +105,19 @@ REMOVED = {
         "use --model kde, or the default, which resamples documents",
     ),
     "simulate --device cuda": "omit it to sample on the CPU",
-    "compare --discriminative-power": "give several measures: the last table has the share of "
-    "significant pairs of each",
+    "compare --discriminative-power": "give several measures: --json has the significant_share of "
+    "each",
+    "compare --show": "--csv has the intervals, p-values and effect sizes of all pairs",
+    "compare --underline-second": "omit it: the best mean is bold",
+    "compare --alternative": "omit it: tests are two-sided",
+    "judges --judge-grades": "map the grades in the judge's file",
     "compare --interval": "the interval is that of the test",
     **dict.fromkeys(
         [f"plan --{k}" for k in ("minutes-per-document", "documents-per-topic", "pool-depth")],
         "multiply topics by documents per topic and minutes per document",
     ),
+    "battles --plot-kind judges": "use --json, whose by_judge has the strengths",
+    "datasets --subset": "use sr.read_leaderboard(folder, subsets=[…]), which sr.datasets takes",
     "datasets --rope": "the interval and wins of the pair (--a, --b) say how large a difference is",
     "compare --family": "each measure is a family: for k measures divide --alpha by k",
     **dict.fromkeys(
@@ -119,7 +125,7 @@ REMOVED = {
         "use --plot-kind ranks, or --json, which has the numbers",
     ),
     **dict.fromkeys(
-        [f"compare --plot-kind {kind}" for kind in ("heatmap", "differences", "asl")],
+        [f"compare --plot-kind {kind}" for kind in ("heatmap", "differences", "asl", "segments")],
         "use --plot-kind intervals, or --format json, which has the p-values",
     ),
     **dict.fromkeys(

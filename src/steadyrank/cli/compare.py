@@ -52,8 +52,6 @@ test_options = opt.options(
         "maxt.",
         "--mode [sound|paper] = sound": "Correct t for skewness and compute resampling p-values as "
         "(1 + count) / (1 + B); or take Student's t and the papers' count / B.",
-        "--alternative [two-sided|greater] = two-sided": "Test this alternative; one-sided for the "
-        "bootstrap test only.",
     }
 )
 
@@ -63,19 +61,13 @@ other_questions = opt.options(
 
 showing_options = opt.together(
     opt.output_options_of(
-        {
-            "--show [interval|sd|p|d] ...": "Show intervals, standard deviations, p-values or "
-            "effect sizes next to the means; repeat for more.",
-            "--underline-second": "Underline the second highest mean in the table.",
-            "--simultaneous": "Also show the ranks that hold for all runs simultaneously.",
-        }
+        {"--simultaneous": "Also show the ranks that hold for all runs simultaneously."}
     ),
-    opt.plot_option("the differences, or what --plot-kind names,"),
+    opt.plot_option("the differences, or what --plot-kind names, by the first measure,"),
     opt.output_options_of(
         {
-            "--plot-kind [intervals|topics|ranks|segments]": "Draw differences with intervals, "
-            "differences by topic, ranks, or differences in segments [default: intervals; segments "
-            "with --by COLUMN]."
+            "--plot-kind [intervals|topics|ranks] = intervals": "Draw differences to the best run "
+            "or the baseline, those of one pair by topic, or ranks."
         }
     ),
     opt.describe_option,
@@ -89,15 +81,14 @@ NOT_AUDITED = ("by", "fixed", "topic_info", "cluster_from")
 @subcommand(
     "compare",
     headings={
-        "Options": "measures scores_files test correction alpha baseline by show plot output",
+        "Options": "measures scores_files test correction alpha baseline by plot output",
         "Judges and relevance": "judge_files fixed rel",
-        "Tests": "alternative n_samples mode audit",
-        "Tables and figures": "form digits underline_second simultaneous describe plot_kind "
-        "figure_width",
+        "Tests": "n_samples mode audit",
+        "Tables and figures": "form digits simultaneous describe plot_kind figure_width",
     },
     examples=(
         "steadyrank compare qrels.txt runs/ -m nDCG@10 --baseline bm25",
-        "steadyrank compare --scores scores.csv --correction holm --show p -o table.tex",
+        "steadyrank compare --scores scores.csv --correction holm -o table.tex",
     ),
 )
 @scores_options
@@ -114,9 +105,7 @@ def command(
     inputs: Inputs,
     output: Output,
     audit: bool,
-    plot_kind: str | None,
-    show: tuple[str, ...],
-    underline_second: bool,
+    plot_kind: str,
     simultaneous: bool,
     judge_files: tuple[str, ...],
     facet_from: str | None,
@@ -130,16 +119,14 @@ def command(
     judges (--judge, or a column judge of --scores) also to other judges. Clusters of topics are
     resampled as a whole, and topic weights make the means weighted ones.
     """
-    in_segments = options["by"] not in (None, "run", "system")
-    if plot_kind == "segments" and not in_segments:
-        raise InputError("--plot-kind segments requires --by COLUMN, the column with the segments")
     scores = load_graded(inputs, output, judge_files, facet_from)
     options |= {"jobs": output.jobs, "rng": output.seed}
     if audit:
-        if plot_kind is not None or show or underline_second:
-            raise InputError("--audit has no --plot-kind, --show or --underline-second: omit them")
+        if output.plot is not None:
+            raise InputError("--audit has no figure: omit --plot")
         _audit(scores, output, options)
         return
+    from steadyrank.studies.compare.findings import results_of
     from steadyrank.studies.compare.study import compare
     from steadyrank.studies.compare.view import compare_text, pairs_text
 
@@ -154,11 +141,8 @@ def command(
             pieces = pairs_text(result, output.format, progress=progress, describe=output.describe)
             emit(pieces, output.path)
     else:
-        shown = {"underline_second": underline_second, "simultaneous": simultaneous}
-        output.show(compare_text, result, show=show, **shown)
-    if in_segments and len(scores.measures) == 1:
-        plot_kind = plot_kind or "segments"
-    output.draw(result, kind=plot_kind)
+        output.show(compare_text, result, simultaneous=simultaneous)
+    output.draw(results_of(result)[0], kind=plot_kind)
 
 
 def _check_pairs(n_rows: int, n_measures: int, baseline: str | None, quiet: bool) -> None:
@@ -187,6 +171,5 @@ def _audit(scores: Scores, output: Output, options: dict[str, Any]) -> None:
             raise InputError(f"--audit is about all pairs of runs: omit {arg(name)}")
     taken = {name: options[name] for name in ("alpha", "correction", "baseline", "rng", "jobs")}
     result = audit_tests(scores, **taken)
-    output.draw(result)
     compared = compare(scores, by="run", **taken) if output.format == "json" else None
     output.show(audit_text, result, compared=compared)

@@ -33,8 +33,6 @@ table_options = opt.together(
                 "Read the types of datasets from a CSV with columns dataset and type.",
                 opt.ONCE | opt.INPUT_FILE,
             ),
-            "--subset subsets NAME ...": "Take this subset of an MTEB task; repeat for more "
-            "[default: those that all models have].",
         }
     ),
     opt.missing_options,
@@ -97,7 +95,7 @@ def command(
     if lower or higher:
         from steadyrank.data.read.leaderboards import read_leaderboard
 
-        table = read_leaderboard(source, subsets=options.pop("subsets"))
+        table = read_leaderboard(source)
         source = table.directed(lower=lower, higher=higher)
     options |= {"jobs": output.jobs, "rng": output.seed}
     with output.progress("blocks of samples") as progress:

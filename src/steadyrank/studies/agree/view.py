@@ -52,7 +52,7 @@ def _nearest(result: AgreeResult) -> Finding:
     tau = result.likeness.tau[tuple(result.pairs.T)]
     best = int(np.argmax(tau))
     a, b = _pair(result, best)
-    alike = f"rank the {counted(result.n_systems, 'system')} almost alike"
+    alike = f"rank the {counted(result.n_systems, 'run')} almost alike"
     text = f"{a} and {b} {alike}: tau = {tau[best]:.2f}."
     if tau[best] < ALMOST_ALIKE:
         text = f"No two measures {alike}; closest are {a} and {b}, tau = {tau[best]:.2f}."

@@ -22,6 +22,7 @@ from steadyrank.studies.compare import wording
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure
 
     from steadyrank.studies.compare.testing import Segments
 
@@ -38,7 +39,6 @@ Test = Literal[
 ]
 Correction = Literal["none", "holm", "bh", "bonferroni", "maxt"]
 Mode = Literal["sound", "paper"]
-Alternative = Literal["two-sided", "greater"]
 
 ROWS_AT_ONCE = 10_000
 """Pairs whose rows are made at a time."""
@@ -471,6 +471,10 @@ class CompareTable(Framed):
                 return result
         raise unknown_name("measure", str(measure), self.measures)
 
+    def plot(self, **options: Any) -> Figure:
+        """Draw the first measure, which ranks the runs."""
+        return self.results[0].plot(**options)
+
     def caption(self) -> str:
         """Return the caption of a table: measures, test, correction, alpha, topics, version."""
         return wording.table_caption(self.results)
@@ -486,39 +490,6 @@ class CompareTable(Framed):
             for result in self.results
             for row in result.frame_rows()
         )
-
-
-def better_first(
-    result: CompareResult,
-    leaderboard: CompareResult | None = None,
-    places: Sequence[int] | np.ndarray | None = None,
-) -> list[dict[str, Any]]:
-    """Return the rows of pairs in the order of the leaderboard, the better run of each as a.
-
-    The leaderboard is that of the result or, for a segment, that of all topics. Rows against a
-    baseline keep their direction. `places` are the positions of the pairs wanted.
-    """
-    whole = leaderboard or result
-    place = {whole.runs[run]: i for i, run in enumerate(whole.order)}
-    rows = [
-        _turned(row) if whole.baseline is None and place[row["a"]] > place[row["b"]] else row
-        for row in result.each_row(places)
-    ]
-    return sorted(rows, key=lambda row: (place[row["a"]], place[row["b"]]))
-
-
-def _turned(row: dict[str, Any]) -> dict[str, Any]:
-    """Return the row of a pair with a and b exchanged."""
-    swapped = {"a": "b", "mean_a": "mean_b", "wins": "losses", "only_a": "only_b"}
-    swapped |= {"lower_cut": "upper_cut"}
-    swapped |= {b: a for a, b in swapped.items()}
-    turned = {swapped.get(key, key): value for key, value in row.items()}
-    for key in ("difference", "effect_size"):
-        turned[key] = -row[key]
-    for key in row.keys() & {"interval", "score_interval"}:
-        low, high = row[key]
-        turned[key] = [-high, -low]
-    return turned
 
 
 def with_sign_of_file(result: CompareResult) -> CompareResult:
