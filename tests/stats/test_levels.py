@@ -52,7 +52,6 @@ NO_TEST = {
     "simulate --mode paper",
 }
 PASSED_ON = {
-    "BinaryPairs.pvalue_adjusted",
     "BattlesResult.pvalue",
     "BattlesResult.pvalue_adjusted",
     "CompareResult.pvalue",

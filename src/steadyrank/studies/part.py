@@ -211,7 +211,7 @@ def better_first(
 ) -> list[dict[str, Any]]:
     """Return rows of pairs in the order of the ranking, each with the better row as a.
 
-    Values of the keys `signed` change their sign with the order, intervals also their ends; those
+    Values of the keys `signed` change their sign with the order, the interval also its ends; those
     of `shares` become the rest to 1; keys that are `swapped` exchange their values.
     """
     place, made = {name: k for k, name in enumerate(order)}, []
@@ -221,8 +221,7 @@ def better_first(
         if place[row["a"]] > place[row["b"]]:
             row = {swapped.get(key, key): value for key, value in row.items()}
             row |= {key: -row[key] for key in signed} | {key: 1.0 - row[key] for key in shares}
-            for key in row.keys() & {"interval", "score_interval"}:
-                row[key] = [-row[key][1], -row[key][0]]
+            row["interval"] = [-row["interval"][1], -row["interval"][0]]
         made.append(row)
     return sorted(made, key=lambda row: (place[row["a"]], place[row["b"]]))
 

@@ -56,7 +56,7 @@ MOST_PAIRS, TOP = 100, 10
 and those of the best run."""
 
 
-SWAPPED = {"mean_a": "mean_b", "wins": "losses", "only_a": "only_b", "lower_cut": "upper_cut"}
+SWAPPED = {"mean_a": "mean_b", "wins": "losses", "lower_cut": "upper_cut"}
 """Columns of a pair that exchange their values with its runs."""
 
 
@@ -133,16 +133,11 @@ def _against_caption(results: Results) -> str:
 
 
 def _words_of_figures(result: CompareResult, marks: str, omitted: str = "") -> str:
-    mcnemar = ""
-    if result.binary is not None and len(result.pairs) > 1:
-        how = CORRECTIONS[result.binary.correction]
-        mcnemar = f"McNemar's exact test: {how} over {result.family}."
     sentences = [
         f"{marks} significant." if marks else "",
         # Intervals of max-t follow from the correction, which the caption names.
         "" if result.is_corrected_t else f"Intervals: {result.interval_kind}.",
         few_words(result),
-        mcnemar,
         omitted,
     ]
     return " ".join(filter(None, sentences))
@@ -162,7 +157,6 @@ def _best(results: Results) -> str:
 RUN = Col("run", "{row_word}", "name")
 MEAN = Col("mean", "{measure}{lower_words}")
 SD = Col("sd", "sd of instances", when="known")
-WILSON = Col("wilson_interval", "Wilson interval", when="known")
 INTERVAL = Col("interval", "{sure} interval", "change")
 PVALUE = Col("pvalue", "p", "pvalue", about=lambda results: test_words(results[0]))
 ADJUSTED = Col(
@@ -187,14 +181,6 @@ FIGURES = (
         about="topics won, tied and lost",
     ),
     Col("fragility", "carried by", "count", about="topics without which the lead is gone"),
-    Col("score_interval", "Tango interval", "change", "known", "for one pair at a time"),
-    Col("mcnemar_pvalue", "McNemar p", "pvalue", "known", "for scores of 0 and 1"),
-    Col(
-        "mcnemar_pvalue_adjusted",
-        "McNemar adjusted",
-        "pvalue",
-        when=lambda results: results[0].binary is not None and len(results[0].pairs) > 1,
-    ),
 )
 """Columns of a pair."""
 
@@ -202,7 +188,6 @@ RANKS = (
     RUN,
     MEAN,
     SD,
-    WILSON,
     Col(
         "rank",
         "rank ({sure})",
@@ -251,7 +236,7 @@ AGAINST = TableSpec(
     id="against-baseline",
     rows=_run_rows,
     when=lambda results: results[0].baseline is not None,
-    columns=(RUN, MEAN, SD, WILSON, *FIGURES),
+    columns=(RUN, MEAN, SD, *FIGURES),
     marks=_dagger,
     marked="mean",
     best=_best,

@@ -39,8 +39,8 @@ from steadyrank.stats.datasets import (
 from steadyrank.stats.inputs import check_open_unit, check_samples
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.pairs import decisions
+from steadyrank.stats.pairs.effects import carried, fragility
 from steadyrank.stats.pairs.family import Lead
-from steadyrank.stats.pairs.fragility import carried, fragility
 from steadyrank.stats.pairs.max_t import MaxT, max_t, max_t_level, unit_max_t
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.pairs.sign_flips import Flips
