@@ -74,7 +74,7 @@ def test_the_next_battles_are_a_csv(capsys, votes, tmp_path):
     assert (header, len(rows)) == ("model_a,model_b,prompt", 6)
 
 
-@pytest.mark.parametrize("kind", ["ranks", "matrix", "judges"])
+@pytest.mark.parametrize("kind", ["ranks", "matrix"])
 def test_figures(capsys, votes, tmp_path, kind):
     picture = tmp_path / "f.svg"
     given = ("battles", votes, "--column", "winner=vote", "--plot", picture, "--plot-kind", kind)
