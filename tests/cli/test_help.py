@@ -47,7 +47,7 @@ def test_compare_shows_first_what_people_need_first():
     context = context_of("compare")
     sections = context.command.help_sections(context)
     first, *others = sections
-    assert (first, len(sections[first])) == ("Options", 10)
+    assert (first, len(sections[first])) == ("Options", 9)
     assert others[-2:] == ["Output and execution", "Reading"]
     assert len(others) > 2
     shown = context.command.get_help(context)
