@@ -126,7 +126,6 @@ def command(
             raise InputError("--audit has no figure: omit --plot")
         _audit(scores, output, options)
         return
-    from steadyrank.studies.compare.findings import results_of
     from steadyrank.studies.compare.study import compare
     from steadyrank.studies.compare.view import compare_text, pairs_text
 
@@ -142,7 +141,7 @@ def command(
             emit(pieces, output.path)
     else:
         output.show(compare_text, result, simultaneous=simultaneous)
-    output.draw(results_of(result)[0], kind=plot_kind)
+    output.draw(result, kind=plot_kind)
 
 
 def _check_pairs(n_rows: int, n_measures: int, baseline: str | None, quiet: bool) -> None:

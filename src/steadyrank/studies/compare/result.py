@@ -20,7 +20,6 @@ from steadyrank.studies.compare import wording
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.figure import Figure
 
     from steadyrank.studies.compare.testing import Segments
 
@@ -464,9 +463,10 @@ class CompareTable(Framed):
                 return result
         raise unknown_name("measure", str(measure), self.measures)
 
-    def plot(self, **options: Any) -> Figure:
-        """Draw the first measure, which ranks the runs."""
-        return self.results[0].plot(**options)
+    @property
+    def first_result(self) -> CompareResult:
+        """The result of the measure that ranks the runs, which figures show."""
+        return self.results[0]
 
     def caption(self) -> str:
         """Return the caption of a table: measures, test, correction, alpha, topics, version."""
