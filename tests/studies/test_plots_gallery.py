@@ -17,7 +17,7 @@ import pytest
 from scipy import stats
 
 import steadyrank as sr
-from steadyrank.present.svg import _TOLD, svg_text
+from steadyrank.present.figures import _TOLD, svg_text
 from steadyrank.stats.run_means import adjusted_means, expected_means
 from steadyrank.studies.plotting import alt_text
 from steadyrank.studies.registry import all_plots

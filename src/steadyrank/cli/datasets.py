@@ -8,16 +8,7 @@ import click
 
 from steadyrank.cli import options as opt
 from steadyrank.cli.command import subcommand
-from steadyrank.cli.inputs import (
-    DIRECTIONS,
-    FORM,
-    READING,
-    WAYS,
-    are_mteb_folders,
-    assigned,
-    of_kind,
-    read_tools,
-)
+from steadyrank.cli.inputs import DIRECTIONS, FORM, READING, WAYS, assigned, of_kind, read_tools
 from steadyrank.cli.output import Output, tell_if_compiling
 from steadyrank.errors import InputError
 
@@ -89,7 +80,7 @@ def command(
         raise InputError(f"datasets ranks runs by a single measure, got {', '.join(measures)}")
     if collections:
         source = _evaluated(source, measures, reading, output)
-    elif not are_mteb_folders(tables, kind):
+    else:
         found = read_tools(tables, kind, *measures, by_dataset=True)
         source = source if found is None else of_kind("Leaderboard", found, tables)
     if lower or higher:

@@ -388,7 +388,7 @@ def test_the_whole_line_of_a_paper(capsys, track, tmp_path):
     files = (track / "qrels.txt", track / "runs")
     made = ("-o", tmp_path / "table.tex", "--plot", tmp_path / "figure.pdf")
     options = ("-m", "nDCG@10", "-m", "AP", "-m", "RR", "--baseline", "team3-s1")
-    assert call(capsys, "compare", *files, *options, *made, "--figure-width", "84mm")[0] == 0
+    assert call(capsys, "compare", *files, *options, *made)[0] == 0
     assert (tmp_path / "table.tex").read_text().startswith("\\begin{table}")
     pdf = (tmp_path / "figure.pdf").read_bytes()
     assert b"/Type3" not in pdf
