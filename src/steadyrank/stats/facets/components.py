@@ -219,7 +219,7 @@ def _by_likelihood(
         solved = _by_mean_squares(_filled(centred), terms, rng)[0]
         start = np.zeros(len(names))
         start[free] = [max(solved[names[place]], 1e-3) for place in free]
-        variances, converged = search(likelihood, True, free, start, scoring_steps=0)
+        variances, converged = search(likelihood, free, start, scoring_steps=0)
     if not converged:
         raise InputError("the variance components could not be estimated from these scores")
     known = {names[place]: float(variances[place]) * spread**2 for place in free.tolist()}

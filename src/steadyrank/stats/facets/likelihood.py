@@ -55,11 +55,11 @@ class FacetLikelihood:
         self.same = {name: groups[name].astype(float) for name in terms if name in groups}
         self.judge = (judge[:, None] == np.arange(values.shape[3])).astype(float)
 
-    def point(self, variances: np.ndarray, reml: bool) -> Point:
+    def point(self, variances: np.ndarray) -> Point:
         """Return the deviance and the mean at these variances."""
         return _Eliminated(self, variances).point()
 
-    def slopes(self, variances: np.ndarray, reml: bool) -> Slopes:
+    def slopes(self, variances: np.ndarray) -> Slopes:
         """Return deviance, mean and derivatives; both second ones are average information."""
         at = _Eliminated(self, variances)
         pulled = at.projected(self.values[None])[0]

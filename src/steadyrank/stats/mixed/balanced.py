@@ -51,23 +51,21 @@ class LayoutStrata:
         """Always false: a term in the last stratum is confounded with the residual."""
         return False
 
-    def point(self, variances: np.ndarray, reml: bool) -> Point:
+    def point(self, variances: np.ndarray) -> Point:
         """Return deviance and estimates at these variances."""
-        squares, df, loads = _effective(self, reml)
-        spread = loads @ variances
-        fixed = self.fixed_loads @ variances
-        value = float(df @ np.log(spread) + (squares / spread).sum()) + self.log_det * reml
-        value += (self.n - len(fixed) * reml) * float(np.log(2.0 * np.pi))
+        spread, fixed = self.loads @ variances, self.fixed_loads @ variances
+        value = float(self.df @ np.log(spread) + (self.squares / spread).sum()) + self.log_det
+        value += (self.n - len(fixed)) * float(np.log(2.0 * np.pi))
         covariance = np.tensordot(fixed, self.fixed_shapes, 1)
         return Point(value=value, estimates=self.estimates, covariance=covariance)
 
-    def slopes(self, variances: np.ndarray, reml: bool) -> Slopes:
+    def slopes(self, variances: np.ndarray) -> Slopes:
         """Return deviance and estimates with first and second derivatives."""
-        squares, df, loads = _effective(self, reml)
+        loads = self.loads
         spread = loads @ variances
-        known, observed = df / spread**2, squares / spread**3
+        known, observed = self.df / spread**2, self.squares / spread**3
         return Slopes(
-            point=self.point(variances, reml),
+            point=self.point(variances),
             gradient=loads.T @ (known * spread - observed * spread),
             fisher=(loads.T * known) @ loads,
             hessian=(loads.T * (2.0 * observed - known)) @ loads,
@@ -126,19 +124,16 @@ def strata_of(rows: ModelRows, negligible: float) -> LayoutStrata | None:
     )
 
 
-def best_of_strata(strata: LayoutStrata, reml: bool, free: np.ndarray) -> Optimum:
+def best_of_strata(strata: LayoutStrata, free: np.ndarray) -> Optimum:
     """Return the REML estimates in closed form: eigenvalues are mean squares.
 
     If a component would be negative, a search finds the components that remain positive, and strata
-    whose eigenvalues then agree are pooled. ML is always searched, because the fixed effects enter
-    its eigenvalues without a mean square.
+    whose eigenvalues then agree are pooled.
     """
-    exact = _pooled(strata, free) if reml else None
+    exact = _pooled(strata, free)
     if exact is not None and (exact.variances[free[:-1]] > 0.0).all():
         return exact
-    optimum = maximise(strata, reml, free)
-    if not reml:
-        return optimum
+    optimum = maximise(strata, free)
     exact = _pooled(strata, np.flatnonzero(optimum.variances > 0.0))
     if exact is None or (exact.variances < 0.0).any():
         return optimum
@@ -164,24 +159,12 @@ def _pooled(strata: LayoutStrata, inside: np.ndarray) -> Optimum | None:
     return Optimum(
         variances=variances,
         uncertainty=uncertainty,
-        value=strata.point(variances, True).value if bounded else -np.inf,
+        value=strata.point(variances).value if bounded else -np.inf,
         bounded=bounded,
         estimates=strata.estimates,
         covariance=covariance,
         covariance_slopes=np.tensordot(strata.fixed_loads.T, strata.fixed_shapes, 1),
         converged=True,
-    )
-
-
-def _effective(strata: LayoutStrata, reml: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return squares, degrees of freedom and loads; for ML including those of fixed effects."""
-    if reml:
-        return strata.squares, strata.df, strata.loads
-    p = len(strata.fixed_loads)
-    return (
-        np.append(strata.squares, np.zeros(p)),
-        np.append(strata.df, np.ones(p)),
-        np.vstack([strata.loads, strata.fixed_loads]),
     )
 
 

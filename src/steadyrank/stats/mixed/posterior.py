@@ -149,7 +149,7 @@ class _Sampler:
         """Return log(exact / approximate density), and mean and covariance of coefficients."""
         variances = variances_of(state[None], self.free, self.likelihood.n_terms)[0]
         try:
-            point = self.likelihood.point(variances, True)
+            point = self.likelihood.point(variances)
         except np.linalg.LinAlgError:
             # Variances of so different sizes that no digit is left have negligible density.
             return -np.inf, np.zeros(self.offset.size), np.eye(self.offset.size)
@@ -160,7 +160,7 @@ class _Sampler:
 def _sampler(model: MixedModel, scale: ResponseScale, seed: int) -> _Sampler | str:
     """Return the data of the chains, or the flag of an improper posterior."""
     likelihood = likelihood_of(model, scale)
-    best, free = best_fit(likelihood, True)
+    best, free = best_fit(likelihood)
     if not best.bounded:
         return NO_RESIDUAL
     prior_scale = float(np.nanstd(model.response, ddof=1)) / scale.spread

@@ -233,7 +233,7 @@ def start_and_widths(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the maximum in the sampler's parameters, and initial widths of slices."""
     variances = best.variances[free]
-    slopes = likelihood.slopes(best.variances, True)
+    slopes = likelihood.slopes(best.variances)
     gradient, curvature = slopes.gradient[free], np.diag(slopes.hessian)[free]
     sds = np.sqrt(variances)
     precision = 0.5 * (4.0 * variances * curvature + 2.0 * gradient)
@@ -257,7 +257,7 @@ def _parameters_squared(states: np.ndarray) -> np.ndarray:
 
 def _deviances(tables: RowTables, states: np.ndarray, free: np.ndarray) -> np.ndarray:
     variances = variances_of(states, free, tables.n_terms)
-    return np.array([tables.point(row, True).value for row in variances])
+    return np.array([tables.point(row).value for row in variances])
 
 
 def _pseudo_strata(tables: RowTables, free: np.ndarray) -> np.ndarray:
