@@ -23,7 +23,7 @@ from steadyrank.stats.battles.clusters import (
     pseudo_values,
 )
 from steadyrank.stats.battles.model import Design, Fit, Ties, fit, is_identified, is_separated
-from steadyrank.stats.facets.others import OtherJudges, for_other_judges
+from steadyrank.stats.facets.pairs import OtherJudges, for_other_judges
 from steadyrank.stats.pairs.family import Family
 from steadyrank.words import counted, some
 

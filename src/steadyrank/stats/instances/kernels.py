@@ -128,7 +128,7 @@ def drawn_positions(key, place, block, n_topics, n_words, words, positions):
 
 
 @kernel
-def extreme_counts(key, first, instances, shifts, recentred, limit, two_sided, room, results):
+def extreme_counts(key, first, instances, shifts, recentred, limit, room, results):
     """Count how many t* of each instance's resamples, from number `first` on, reach the limit.
 
     `room` is memory for words and positions of a block, and for the sums and squares of one
@@ -154,5 +154,5 @@ def extreme_counts(key, first, instances, shifts, recentred, limit, two_sided, r
         turn_to_t(sums, squares, n, totals[m] / size if recentred else shifts[m], largest[m])
         count = 0
         for k in range(size):
-            count += (abs(sums[k]) if two_sided else sums[k]) >= limit
+            count += abs(sums[k]) >= limit
         counts[m] = count

@@ -24,8 +24,7 @@ class LayoutStrata:
     """Sums of squares of the layout's strata, and the coefficients of variances in expectations.
 
     The eigenvalue of a stratum is `loads` times the variances, residual last. Fixed effects have
-    separate strata; the covariance of the estimates is the sum of their eigenvalues times
-    `fixed_shapes`.
+    separate strata, whose eigenvalues times `fixed_shapes` add up to the estimates' covariance.
     """
 
     n: int
@@ -173,9 +172,8 @@ def _fixed_effects(
 ) -> tuple[np.ndarray, np.ndarray, float]:
     """Return estimates, shapes of their covariance and log |X'X| from the effects of two strata.
 
-    With a contrast the coefficients are the second system's mean and the difference first minus
-    second: the grand mean m has variance eigenvalue / n, the difference d has 4 eigenvalue / n of
-    the other stratum, and the second system's mean is m - d / 2.
+    The grand mean m has variance eigenvalue / n, the difference d has 4 eigenvalue / n of the other
+    stratum, and the second system's mean is m - d / 2.
     """
     if contrast is None:
         return mean, np.full((1, 1, 1), 1.0 / n), float(np.log(n))
@@ -194,8 +192,7 @@ def _refines(fine: tuple[np.ndarray, int], coarse: tuple[np.ndarray, int]) -> bo
 class _Lattice:
     """Groupings of the rows, with the finest common coarsening of any two.
 
-    It is `balanced` as long as every grouping is even and any two are orthogonal: within a group of
-    their common coarsening, all their combinations are equally frequent.
+    It is `balanced` as long as every grouping is even and any two are orthogonal.
     """
 
     def __init__(self, n: int) -> None:

@@ -27,7 +27,6 @@ from steadyrank.stats.mixed.two_way import METHOD_WORDS, DfMethod, Difference
 from steadyrank.stats.pairs.result import CONSTANT, NO_DIFFERENCE, TOO_FEW, ZERO_VARIANCE, tiny_of
 
 RESIDUAL = "residual"
-"""The name of the error term among the variances."""
 
 Term = ArrayLike | tuple[ArrayLike, ...]
 
@@ -40,12 +39,6 @@ class MixedModel:
     `response`, or a tuple of such arrays for the groups that they form together. `fixed` is true
     for the first system. Missing responses are NaN. With `fixed` the coefficients are the second
     system's mean and the difference first minus second; without, the mean alone.
-
-    >>> system, instance, topic = np.indices((2, 5, 20)).reshape(3, -1)
-    >>> terms = {"topic": topic, "cell": (system, topic), "instance": (system, instance)}
-    >>> y = np.random.default_rng(0).random(200)
-    >>> MixedModel(y, random=terms, fixed=system == 0).groups
-    {'topic': 20, 'cell': 40, 'instance': 10}
     """
 
     response: np.ndarray
@@ -81,7 +74,6 @@ class ResponseScale:
     centre: float
     spread: float
     tiny: float
-    """Largest spread that counts as 0."""
     flag: str
     """Why there is no likelihood, or ""."""
 
@@ -191,18 +183,15 @@ class MixedFit:
     estimates: np.ndarray
     standard_errors: np.ndarray
     df: np.ndarray
-    """Degrees of freedom by `df_method`."""
     statistic: np.ndarray
     pvalue: np.ndarray
     covariance: np.ndarray
     """Covariance of the coefficients, adjusted if the method is Kenward and Roger's."""
     variances: dict[str, float]
-    """Variance of each random term, and of the residual; NaN if the layout does not identify it."""
     log_likelihood: float
     """Restricted, as lme4 reports it; infinite without residual variance."""
     converged: bool
     dropped: tuple[str, ...]
-    """The terms whose variance is estimated at 0."""
     unidentified: tuple[str, ...]
     """Terms whose variance cannot be estimated (one group, one group per row, the groups of an
     earlier term, or no residual): they are omitted, and the fit is only about these levels."""
@@ -219,18 +208,11 @@ def fit(model: MixedModel, *, df_method: DfMethod = "satterthwaite") -> MixedFit
     """Estimate a mixed model by restricted maximum likelihood.
 
     A coefficient with variance f(v) has 2 f² / (g'Ag) degrees of freedom, g the gradient of f and A
-    twice the inverse Hessian of the deviance in the variances v that are not at 0 (Satterthwaite,
-    as lmerTest), or those of `_kenward_roger`, which Satterthwaite's replace without residual
-    variance.
+    twice the inverse Hessian of the deviance in the variances v that are not at 0 (Satterthwaite),
+    or those of `_kenward_roger`, which Satterthwaite's replace without residual variance.
 
     Reference: Bates et al. 2015, doi:10.18637/jss.v067.i01; Kuznetsova et al. 2017,
     doi:10.18637/jss.v082.i13; Kenward & Roger 1997, doi:10.2307/2533558.
-
-    >>> y = [0.3, 0.5, 0.1, 0.6, 0.4, 0.5, 0.2, 0.8, 0.2, 0.6, 0.1, 0.7]
-    >>> instance, topic = np.indices((3, 4)).reshape(2, -1)
-    >>> fitted = fit(MixedModel(y, random={"instance": instance, "topic": topic}))
-    >>> round(fitted.variances["topic"], 4), fitted.df.round(4).tolist(), fitted.dropped
-    (0.0608, [3.1631], ())
     """
     check_choice("df_method", df_method, METHOD_WORDS)
     scale = scale_of(model)
@@ -404,13 +386,10 @@ def _kenward_roger(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return adjusted covariance and degrees of freedom of the estimates, as in pbkrtest.
 
-    Unlike Satterthwaite's in lmerTest they use expected information, and include the uncertainty of
-    every component that the layout identifies, also of those estimated at 0. With Φ = (X'V⁻¹X)⁻¹, W
-    twice the inverse expected information of the `free` variances, and V = sum of v_k V_k, the
-    covariance is Φ + 2 Φ (sum of W_kl X'V⁻¹ V_k P V_l V⁻¹X) Φ. A single coefficient with variance
-    f(v) has 2 f² / (g'Wg) degrees of freedom, g the gradient of f: in one dimension the paper's
-    moments reduce to this, and its scaling of F to 1. Φ is the REML estimate's. Requires residual
-    variance, since there is no information without.
+    With Φ = (X'V⁻¹X)⁻¹, W twice the inverse expected information of the `free` variances (also of
+    those at 0), and V = sum of v_k V_k, the covariance is Φ + 2 Φ (sum of W_kl X'V⁻¹ V_k P V_l
+    V⁻¹X) Φ. A coefficient with variance f(v) has 2 f² / (g'Wg) degrees of freedom, g the gradient
+    of f: in one dimension the paper's moments reduce to this, and its scaling of F to 1.
     """
     slopes = likelihood.slopes(best.variances)
     fisher = slopes.fisher[np.ix_(free, free)]
@@ -435,7 +414,6 @@ class _Profile:
     free: np.ndarray
     best: Optimum
     last: np.ndarray
-    """Result of the last search, at which the next starts."""
 
     def rise(self, k: int, value: float) -> float:
         """Return the square root of the increase of the deviance with component k at `value`."""

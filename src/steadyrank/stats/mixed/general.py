@@ -1,15 +1,10 @@
 """The likelihood of a linear mixed model on any layout, balanced or not.
 
-For missing cells or unequal numbers of instances. The covariance of the rows is V = s I + sum of
-v_k Z_k Z_k' with a column of Z_k for each group of a term. Rows enter the likelihood only through
-the products of the columns of Z, of the fixed effects X and of the response y with each other:
-counts and totals, summed once.
-
-Effects are eliminated in three steps, all by Woodbury's formula. First the *inner* term, the one
-with the most groups, such as the cells of systems and topics: each row has one, so its matrix is
-diagonal. Then the *outer* term, whose groups contain those of the inner one, such as topics: given
-these, its matrix is diagonal as well. Last all others, the *core*, by one Cholesky factor. So the
-work is proportional to the number of cells, and to the cube of the core's size.
+The covariance of the rows is V = s I + sum of v_k Z_k Z_k' with a column of Z_k for each group of a
+term. Effects are eliminated in three steps, all by Woodbury's formula. First the *inner* term, the
+one with the most groups, such as the cells of systems and topics: each row has one, so its matrix
+is diagonal. Then the *outer* term, whose groups contain those of the inner one, such as topics:
+given these, its matrix is diagonal as well. Last all others, the *core*, by one Cholesky factor.
 """
 
 from __future__ import annotations

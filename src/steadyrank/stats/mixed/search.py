@@ -96,9 +96,8 @@ class Optimum:
 def identified(likelihood: Likelihood) -> np.ndarray:
     """Return the variances that the layout can separate: the residual, and terms in their order.
 
-    The variance of a term is not identified if the term has one group, one group per row, or the
-    same groups as an earlier term: the information matrix at zero components is then singular. If
-    several terms together explain every row and leave no residual, the last ones are omitted.
+    Others make the information matrix at zero components singular. If several terms together
+    explain every row and leave no residual, the last ones are omitted.
     """
     last = likelihood.n_terms
     fisher = likelihood.slopes(np.append(np.zeros(last), 1.0)).fisher
@@ -153,8 +152,8 @@ def search(
 ) -> tuple[np.ndarray, bool]:
     """Return the variances of least deviance, starting at the given ones, and whether it converged.
 
-    Fisher's scoring, then Newton's method: each step goes to the minimum of the quadratic model
-    over variances >= 0, and is halved while the deviance does not fall.
+    Fisher's scoring, then Newton's method over variances >= 0; a step is halved while the deviance
+    does not fall.
     """
     if not len(free):
         return variances, True
@@ -172,10 +171,7 @@ def search(
 
 
 def _uncertainty(hessian: np.ndarray, variances: np.ndarray, bounded: bool) -> np.ndarray:
-    """Return twice the inverse Hessian of the deviance, over the components that are not at 0.
-
-    A residual variance at its floor counts as known.
-    """
+    """Return twice the inverse Hessian of the deviance over components not at 0 or the floor."""
     inside = np.flatnonzero(variances > 0.0)[: None if bounded else -1]
     covariance = np.full(hessian.shape, np.nan)
     root, scale = _root(hessian[np.ix_(inside, inside)])
@@ -205,8 +201,8 @@ def _best_nearby(
 ) -> np.ndarray:
     """Return the minimum of a quadratic model of the deviance, by non-negative least squares.
 
-    Newton's model omits the components at their lowest value, since the deviance need not be convex
-    across the boundary. If it is not convex, or at the start, Fisher's model is used.
+    Newton's model omits the components at their lowest value. If it is not convex, or at the start,
+    Fisher's model is used.
     """
     lowest = np.zeros(len(variances))
     lowest[-1] = FLOOR
