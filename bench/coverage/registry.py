@@ -37,7 +37,6 @@ EXPERIMENTS: dict[str, Experiment] = (
 NO_CLAIM: dict[str, str] = {
     "compare tests exchangeable": "a rate and its Monte Carlo error",
     "compare tests equal_means": "a rate and its Monte Carlo error",
-    "compare tests power": "a rate and its Monte Carlo error",
     "compare audit tests": "rates and their Monte Carlo errors",
     "compare measures findings values interval": "that of a pair, as in `pairs`, which is measured",
     "datasets runs completion_ranks": "over all completions of missing scores: sure bounds",
