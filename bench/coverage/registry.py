@@ -63,7 +63,6 @@ NO_CLAIM: dict[str, str] = {
     "stability leave_one_out e_rho2": "the smallest and the largest without one system",
     "stability leave_one_out phi": "the smallest and the largest without one system",
     "stability judges tau_interval": "as that of `judges`, which is measured",
-    "stability judges ranks rank_set": "as those of `compare`, which are measured",
     "topics pairs predictive_limit": "the predictive rate with infinitely many topics in the "
     "second experiment",
 }
