@@ -512,64 +512,15 @@ def names_in(found):
 # One test for each item.
 
 
-def samples(folder, task, correct):
-    path = folder / f"samples_{task}_2026-01-01T00-00-00.123456.jsonl"
-    path.parent.mkdir(exist_ok=True)
-    rows = [{"doc_id": k, "metrics": ["acc"], "acc": float(v)} for k, v in enumerate(correct)]
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return path
-
-
-def log(path, task, samples, status="success"):
-    rows = [
-        {"id": k, "scores": {"match": {"value": v}}, "error": error}
-        for k, (v, error) in enumerate(samples)
-    ]
-    eval_ = {"model": "m", "task": task}
-    path.write_text(json.dumps({"version": 2, "status": status, "eval": eval_, "samples": rows}))
-    return path
-
-
-@pytest.mark.parametrize("tool", ["lm-eval-harness", "Inspect"])
-def test_tasks_of_one_model_stay_apart(tmp_path, tool):
-    """Tasks are measures of their own: physics has 9 items, 7 of them correct, law 9 with 5."""
-    correct = {"physics": [1, 1, 1, 0, 1, 1, 0, 1, 1], "law": [1, 0, 1, 0, 1, 0, 1, 0, 1]}
-    if tool == "Inspect":
-        files = [
-            log(tmp_path / f"{task}.json", task, [(v, None) for v in values])
-            for task, values in correct.items()
-        ]
-    else:
-        files = [samples(tmp_path / "org__m", task, values) for task, values in correct.items()]
-    scores = sr.read_scores(files)
-    assert len(scores.runs) == 1
-    assert len(scores.topics) == 18
-    assert "law/8" in scores.topics
-    means = dict(zip(scores.measures, np.nanmean(scores.values[:, 0], axis=1), strict=True))
-    assert {name.partition("/")[0]: mean for name, mean in means.items()} == {
-        "physics": 7 / 9,
-        "law": 5 / 9,
-    }
-
-
-def test_logs_and_answers_with_errors_warn_with_counts(tmp_path):
-    half = [("C", None), ("C", {"message": "timeout"}), ("I", None)]
-    with pytest.warns(sr.SteadyrankWarning, match="1 of 3 samples ended in an error"):
-        scores = sr.read_scores(log(tmp_path / "a.json", "law", half))
-    assert scores.topics == ("law/0", "law/2")
-    whole = [("C", None)] * 2
-    with pytest.warns(sr.SteadyrankWarning, match="status 'error' after 2 samples"):
-        sr.read_scores(log(tmp_path / "b.json", "law", whole, status="error"))
-    answer = {"metric_score": 0.5, "details": {"q1": {"metric_score": 0.5}}, "failures": {}}
-    (tmp_path / "c.json").write_text(json.dumps(answer))
-    assert sr.read_scores(tmp_path / "c.json").topics == ("q1",)
-    answer["failures"] = {"q2": {"type": "x"}, "q3": {"type": "x"}}
+def test_failed_requests_are_counted(tmp_path):
+    failures = {"q2": {"type": "x"}, "q3": {"type": "x"}}
+    answer = {"metric_score": 0.5, "details": {"q1": {"metric_score": 0.5}}, "failures": failures}
     (tmp_path / "c.json").write_text(json.dumps(answer))
     with pytest.warns(sr.SteadyrankWarning, match="2 of 3 requests failed \\(first 'q2'\\)"):
         assert sr.read_scores(tmp_path / "c.json").topics == ("q1",)
 
 
-@pytest.mark.parametrize("name", ["mean", "all", "Average", "AVG", "amean"])
+@pytest.mark.parametrize("name", ["mean", "AVG"])
 def test_summary_rows_and_columns_are_dropped(tmp_path, name):
     path = tmp_path / "x.csv"
     for text, options in (
@@ -590,22 +541,6 @@ def test_summary_rows_and_columns_are_dropped(tmp_path, name):
     with pytest.warns(sr.SteadyrankWarning, match="1 run is a summary"):
         found = board_of(pd.DataFrame({"run": ["a", "b", name], "x": [0.5, 0.7, 0.6]}))
     assert set(found) == {("a", "x"), ("b", "x")}
-
-
-def test_a_mean_among_the_topics_changed_p(tmp_path):
-    rng = np.random.default_rng(3)
-    values = rng.random((12, 2)).round(3) + np.array([0, 0.15])
-    rows = [f"{k},{a:.4f},{b:.4f}" for k, (a, b) in enumerate(values, start=1)]
-    (tmp_path / "bare.csv").write_text("\n".join(["topic,a,b", *rows, ""]))
-    mean = ",".join(f"{v:.4f}" for v in values.mean(axis=0))
-    (tmp_path / "mean.csv").write_text("\n".join(["topic,a,b", *rows, f"mean,{mean}", ""]))
-    with pytest.warns(sr.SteadyrankWarning, match=SUMMARY):
-        summarized = sr.read_scores(tmp_path / "mean.csv")
-    expected, found = (
-        sr.compare(s, test="t").to_frame()["pvalue"].tolist()
-        for s in (sr.read_scores(tmp_path / "bare.csv"), summarized)
-    )
-    assert found == expected
 
 
 def test_per_cent_beside_fractions(tmp_path):
@@ -760,11 +695,6 @@ def test_topics_1_and_text_1_are_refused():
             make(twice)
     with pytest.raises(sr.InputError, match="two topics are named '1'"):
         sr.Scores(measures=["AP"], runs=["a"], topics=[1, "1"], values=[[[1, 2]]])
-
-
-def test_nan_grades_are_refused_in_words_of_grades(write):
-    with pytest.raises(sr.FormatError, match="the grade is NaN: remove the line, or judge it"):
-        sr.read_qrels(write("q", "1 0 d nan\n"))
 
 
 def test_a_byte_order_mark_in_the_middle_of_a_run(write):

@@ -13,7 +13,7 @@ import pytest
 
 import steadyrank as sr
 from steadyrank.data.facets import averaged_facets
-from steadyrank.data.forms.reading import FORMS, read_forms, read_parts
+from steadyrank.data.forms.reading import read_forms, read_parts
 
 pytestmark = pytest.mark.filterwarnings("ignore::steadyrank.SteadyrankWarning")
 
@@ -335,7 +335,3 @@ def test_runs_and_judgments_have_none_of_the_forms(tmp_path):
     for name, text in texts.items():
         (tmp_path / name).write_text(text)
         assert read_parts([tmp_path / name]) == [], name
-
-
-def test_names_of_forms_are_distinct():
-    assert len({form.name for form in FORMS}) == len(FORMS)

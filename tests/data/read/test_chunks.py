@@ -141,14 +141,6 @@ def test_topics_and_second_fields_of_any_length(tmp_path, monkeypatch, prefix, s
     assert quick == whole
 
 
-def test_blanks_may_differ_between_fields(tmp_path, qrels, monkeypatch):
-    path = tmp_path / "a.run"
-    lines = [line.replace(" ", "\t", 3) for line in run_text(3).splitlines()]
-    path.write_text("\n".join(lines) + "\n")
-    quick, whole = both_ways(path, qrels, monkeypatch)
-    assert quick == whole
-
-
 def test_packed_files_and_a_last_line_without_an_end(tmp_path, qrels, monkeypatch):
     packed, open_ended = tmp_path / "a.run.gz", tmp_path / "a.run"
     packed.write_bytes(gzip.compress(run_text(4).encode()))
@@ -174,6 +166,10 @@ ODD = {
     "blank line": lambda lines: [*lines[:9], "", *lines[9:]],
     "carriage returns": lambda lines: [f"{line}\r" for line in lines],
     "byte-order mark": lambda lines: ["\ufeff" + lines[0], *lines[1:]],
+    "tabs": lambda lines: [line.replace(" ", "\t", 3) for line in lines],
+    "a topic longer than a chunk": lambda lines: [
+        f"301 Q0 d{i} {i} {900 - i} t" for i in range(800)
+    ],
     "two spaces": lambda lines: [lines[0].replace(" ", "  "), *lines[1:]],
     "seven fields": lambda lines: [*lines[:5], lines[5] + " more", *lines[6:]],
     "five fields": lambda lines: [*lines[:5], lines[5].rsplit(" ", 1)[0], *lines[6:]],
@@ -212,18 +208,6 @@ def test_what_is_odd_is_the_same_in_small_chunks(tmp_path, qrels, monkeypatch, k
     path.write_bytes((text + "\n" if text else text).encode())
     quick, whole = both_ways(path, qrels, monkeypatch, measures=MEASURES)
     assert quick == whole
-
-
-def test_a_topic_may_be_longer_than_a_chunk(tmp_path, qrels, monkeypatch):
-    path = tmp_path / "a.run"
-    path.write_text("".join(f"301 Q0 d{i} {i} {900 - i} t\n" for i in range(1, 800)))
-    quick, whole = both_ways(path, qrels, monkeypatch)
-    assert quick == whole
-
-
-def test_a_file_that_is_not_there_is_named(tmp_path, qrels):
-    with pytest.raises(sr.SteadyrankError, match="no such file"):
-        sr.evaluate(tmp_path / "none.run", qrels)
 
 
 def _mutated(rng, content):

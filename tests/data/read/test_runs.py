@@ -159,19 +159,6 @@ def test_what_is_said_later_takes_precedence(paths):
         sr.evaluate(runs, {"1": {"d1": 1}}, "AP", name_form="file")
 
 
-def test_duplicates(tmp_path):
-    path = tmp_path / "twice.run"
-    path.write_text("1 Q0 d1 1 1.0 r\n1 Q0 d1 2 2.0 r\n")
-    with pytest.raises(sr.FormatError, match=r"twice.run:2: document 'd1' occurs twice"):
-        list(sr.read_runs(path))
-    for kept, score in (("first", 1.0), ("best", 2.0)):
-        with pytest.warns(sr.SteadyrankWarning, match="1 repeated document dropped"):
-            (run,) = sr.read_runs(path, duplicates=kept)
-        assert run.ranking("1") == [("d1", score)]
-    with pytest.raises(sr.UnknownNameError, match="way to treat duplicates"):
-        sr.read_runs(path, duplicates="last")
-
-
 def test_names_must_differ(paths, tmp_path):
     (tmp_path / "again.run").write_text(LINES.format("x_a"))
     with pytest.warns(sr.SteadyrankWarning, match="'x_a', of a.run and again.run"):
@@ -264,8 +251,3 @@ def test_a_baseline_may_be_named_by_its_file(paths):
     for name in ("x_b", paths[1].name, "b", str(paths[1])):
         assert run_called(name, scores) == "x_b"
     assert run_called("c", scores) == "c"
-
-
-def test_who_makes_a_run_of_a_dictionary_is_answered():
-    with pytest.raises(TypeError, match=r"`sr.as_run\(...\)` makes one"):
-        sr.Run({"1": {"d": 1.0}})
