@@ -43,6 +43,11 @@ def test_battles_have_the_win_rates_of_plain_python(tmp_path, make, name):
     assert rates == pytest.approx(made.win_rates())
 
 
+def test_rows_without_provider_and_prompt_are_named_by_their_file(tmp_path):
+    rows = [{"vars": {"q": k}, "success": k == 1, "promptIdx": 0} for k in range(2)]
+    assert sr.read_scores(made.lines(tmp_path / "night.jsonl", rows)).runs == ("night.jsonl",)
+
+
 def test_arena_hard_swaps_the_second_game(tmp_path):
     games = [{"score": "A>>B"}, {"score": "A>B"}]
     rows = [{"model": "m", "baseline": "base", "uid": "1", "judge": "j", "games": games}]

@@ -343,7 +343,8 @@ def promptfoo(source: Source) -> Iterator[Cell]:
     n_errors = 0
     for line, row, provider, prompt, topic in named:
         several = any(len(own) > 1 for own in prompts.values()) or not provider
-        run = " ".join(filter(None, [provider, f"[{prompt}]" if several else ""]))
+        # Where neither is there, the file names the run.
+        run = " ".join(filter(None, [provider, f"[{prompt}]" if several and prompt else ""]))
         failed = row.get("failureReason") == 2 or (row.get("error") and "gradingResult" not in row)
         scores: dict[str, Any] = {"score": row.get("score", row.get("success"))}
         scores |= {"success": row["success"]} if "success" in row else {}

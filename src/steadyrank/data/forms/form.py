@@ -119,23 +119,9 @@ class Source:
                     return "zip"
         with open_bytes(self.path) as stream:
             kind, head = kind_of(stream), head_of(stream).lstrip()
-            if head[:1] not in (b"{", b"["):
-                return kind if kind != "text" else "csv" if self._names_columns(head) else "text"
-            if head.startswith(b"["):
-                return "json"
-            first = stream.readline()
-            if first.removeprefix(BOM).strip() in (b"", b"{"):
-                return "json"
-            try:
-                json.loads(first.removeprefix(BOM))
-            except (ValueError, RecursionError):
-                return kind
-            return "json lines" if any(map(bytes.strip, stream)) else "json"
-
-    @staticmethod
-    def _names_columns(head: bytes) -> bool:
-        first = head.splitlines()[0] if head else b""
-        return b"," in first
+        if head.startswith(b"["):
+            return "json"
+        return "csv" if kind == "text" and b"," in head.partition(b"\n")[0] else kind
 
     @cached_property
     def value(self) -> Any:
@@ -230,12 +216,7 @@ class Source:
         title = f"{self.form.title}: " if self.form else ""
         return FormatError(self.path, title + message, line, code=code)
 
-    def plain_error(self, message: str, line: int | None = None) -> FormatError:
-        """An error that names file and line."""
-        return FormatError(self.path, message, line)
-
     def _cut_off(self, error: FormatError) -> FormatError:
-        """Return the error with the form's name and what to do if the file is not whole."""
         said = str(error).partition(": ")[2]
         return self.error(f"{said}: if the file was cut off, copy it again", error.line)
 

@@ -288,9 +288,8 @@ def _refuse_nearly(source: Source) -> None:
         has = form.recognises
         if isinstance(has, _Has) and (lacking := has.lacking(source)):
             names = listed([repr(name) for name in sorted(lacking)])
-            raise source.plain_error(
-                f"looks like {form.title} without {names}: give the file as the tool wrote it"
-            )
+            message = f"looks like {form.title} without {names}"
+            raise FormatError(source.path, f"{message}: give the file as the tool wrote it")
 
 
 def read_forms(
@@ -362,7 +361,7 @@ def cells_of(parts: Sequence[Part]) -> list[Cell]:
     for part in parts:
         own = _numbered([replace(c, run=c.run or part.source.name) for c in part.rows])
         if not own:
-            raise part.source.plain_error("empty: no scores of single topics")
+            raise FormatError(part.source.path, "empty: no scores of single topics")
         named.append(own)
     names = _names_apart(parts, named)
     cells: dict[Cell, None] = {}

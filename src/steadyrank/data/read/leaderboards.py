@@ -145,12 +145,11 @@ def _from_frame(frame: Any, where: str = "the frame") -> Leaderboard:
         frame = frame.reset_index()
     header = [str(name) for name in frame.columns]
     cells = frame.astype(object).where(frame.notna(), "")
-    rows = [[_as_text(value) for value in row] for row in cells.itertuples(index=False, name=None)]
+    rows = [
+        [repr(float(x)) if isinstance(x, (float, np.floating)) else str(x) for x in row]
+        for row in cells.itertuples(index=False, name=None)
+    ]
     return _from_rows(where, header, list(enumerate(rows, start=1)))
-
-
-def _as_text(value: Any) -> str:
-    return repr(float(value)) if isinstance(value, (float, np.floating)) else str(value)
 
 
 def _from_rows(where: str, header: Sequence[str], rows: Numbered) -> Leaderboard:

@@ -143,17 +143,12 @@ def _unfolded(piece: Any, texts: list[str]) -> Any:
     return plain.replace_schema_metadata(piece.schema.metadata)
 
 
-def read_parquet(path: Path) -> Any:
-    """A Parquet file, plain or gzip, as an Arrow table."""
-    with open_bytes(path) as stream:
-        return arrow_table(path, stream)
-
-
 def read_parquet_frame(path: Path) -> pd.DataFrame:
     """A Parquet file as a pandas frame, its index as pandas has left it there."""
     import pyarrow as pa
 
-    table = read_parquet(path)
+    with open_bytes(path) as stream:
+        table = arrow_table(path, stream)
     try:
         table.validate(full=True)  # text that is no UTF-8 would be found much later
         frame: pd.DataFrame = table.to_pandas()

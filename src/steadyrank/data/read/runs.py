@@ -210,18 +210,14 @@ class KeptRuns:
 
     def offer(self, given: Any, run: Run) -> None:
         """Keep a copy of the run if it still fits: its own columns may be used again."""
-        size = _memory_of(run)
+        documents = run.documents
+        columns = (run.scores, run.blocks, documents.hashes, documents.offsets)
+        size = sum(column.nbytes for column in columns) + int(documents.offsets[-1]) + PADDING
         with self._lock:
             if size > self.memory:
                 return
             self.memory -= size
         self.runs[id(given)] = _compact(run)
-
-
-def _memory_of(run: Run) -> int:
-    documents = run.documents
-    columns = (run.scores, run.blocks, documents.hashes, documents.offsets)
-    return sum(column.nbytes for column in columns) + int(documents.offsets[-1]) + PADDING
 
 
 def _compact(run: Run) -> Run:

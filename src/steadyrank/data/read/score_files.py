@@ -86,7 +86,10 @@ def read_scores(
         parts = [_read_file(path, str(name), runs_in_rows) for name, path in source.items()]
     else:
         paths: Any = source if isinstance(source, (list, tuple)) else [source]
-        tables = [p for p in paths if form is None and len(paths) > 1 and _is_table(Path(p))]
+        tables = []
+        if form is None and len(paths) > 1:
+            known = {p: Path(p).is_file() and form_of(Source(Path(p))) is None for p in paths}
+            tables = [path for path, is_table in known.items() if is_table]
         tools = [path for path in paths if path not in tables]
         found = read_forms(tools, form=form, measure=measure) if tools else None
         parts = [] if found is None else [found.scores]
@@ -102,11 +105,6 @@ def _joined(parts: Sequence[Scores]) -> Scores:
         raise InputError(
             f"{error}: if the files hold different measures, give the measure of each"
         ) from None
-
-
-def _is_table(path: Path) -> bool:
-    """Whether a file has none of the forms of tools."""
-    return path.is_file() and form_of(Source(path)) is None
 
 
 def _read_file(path: PathLike, measure: str | None, runs_in_rows: bool) -> Scores:

@@ -374,8 +374,6 @@ def threshold(n_relevant: int, n_candidates: int) -> float:
 
 
 class _Systems(NamedTuple):
-    """What is drawn of systems before any topic."""
-
     effects: list[np.ndarray]
     """Effects of teams, systems and instances: [team, system, instance]."""
     families: np.ndarray
