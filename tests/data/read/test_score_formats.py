@@ -136,12 +136,12 @@ def test_any_dictionary_of_scores_reads_back(tmp_path_factory, table):
 
 
 BAD_JSON = [
-    ('{"1": {"map": 0.5,\n"map": 1}}', ":2: 'map' occurs twice in one object"),
-    ('{"1": {"map": 0.5,\n"P": "x"}}', ":2: expected a score, got 'x'"),
-    ('{"1": {"map": Infinity}}', ":1: expected a score, got inf"),
+    ('{"1": {"map": 0.5,\n"map": 1}}', ": 'map' occurs twice in one object"),
+    ('{"1": {"map": 0.5,\n"P": "x"}}', ": expected a score as P of topic '1', got 'x'"),
+    ('{"1": {"map": Infinity}}', ": expected a score as map of topic '1', got inf"),
     ('{"1": {"map": 0.5}, "2": 1}', ": expected {measure: value}, got 1 for topic '2'"),
     ('{"1": {"map": 0.5}', ":1: not JSON"),
-    ("[[1, 2]]", ":1: expected one JSON object, {topic: {measure: value}}, got a list"),
+    ("[[1, 2]]", ": expected one JSON object, {topic: {measure: value}}, got a list"),
     ('{"1": {}}', ": empty"),
     ('{"metric_score": 1, "details": {"q": 5}}', ": expected an object with a metric_score"),
     ('{"version": 2, "eval": {"model": "m"}}', ": Inspect logs: a log without samples"),

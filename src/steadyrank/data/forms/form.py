@@ -19,7 +19,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
-from steadyrank.data.read.json_files import as_text, describe, json_rows, value_of
+from steadyrank.data.read.json_files import CUT_OFF, as_text, describe, json_rows, value_of
 from steadyrank.data.read.parquet import column_names
 from steadyrank.data.read.sources import base_name, data_lines, head_of, kind_of, open_bytes
 from steadyrank.data.read.streams import BOM, check_taken, is_file, largest_unfolded, open_again
@@ -218,7 +218,8 @@ class Source:
 
     def _cut_off(self, error: FormatError) -> FormatError:
         said = str(error).partition(": ")[2]
-        return self.error(f"{said}: if the file was cut off, copy it again", error.line)
+        remedy = ": if the file was cut off, copy it again" if error.code == CUT_OFF else ""
+        return self.error(said + remedy, error.line)
 
     def record(self, value: Any, where: str = "", line: int | None = None) -> dict[str, Any]:
         """A JSON value that must be an object."""

@@ -15,9 +15,7 @@ from typing import Any
 
 from steadyrank.data.forms.form import Cell, Recognises, Source
 from steadyrank.data.interop.tables import check_name
-from steadyrank.data.read.json_files import as_text, describe, key_lines
-from steadyrank.data.read.sources import open_bytes
-from steadyrank.data.read.streams import BOM
+from steadyrank.data.read.json_files import describe
 from steadyrank.data.read.tables import is_missing
 from steadyrank.data.scores import plain_value
 from steadyrank.words import counted
@@ -125,22 +123,19 @@ def pytrec_eval(source: Source) -> Iterator[Cell]:
     value = source.value
     if not isinstance(value, dict):
         expected = "one JSON object, {topic: {measure: value}}"
-        raise source.error(f"expected {expected}, got {describe(value)}", 1)
+        raise source.error(f"expected {expected}, got {describe(value)}")
     inner = next((row for row in value.values() if isinstance(row, dict) and row), {})
     by_run = any(isinstance(cells, dict) for cells in inner.values())
     runs = value if by_run else {"": value}
     for topics in runs.values():
         if isinstance(topics, dict):
             _check_measures(source, topics)
-    with open_bytes(source.path) as stream:
-        text = as_text(stream.read().removeprefix(BOM))
-    lines = iter(key_lines(text, 3 if by_run else 2))
     for run, topics in runs.items():
         within = f"run {run!r}" if run else "the file"
         for topic, cells in _members(source, topics, "topic", f" in {within}"):
             for measure, cell in _members(source, cells, "measure", f" for topic {topic[:40]!r}"):
-                line = next(lines, None)
-                yield Cell(measure, run, topic, source.number(cell, line), line)
+                where = f"{measure[:40]} of topic {topic[:40]!r}"
+                yield Cell(measure, run, topic, source.number(cell, None, where))
 
 
 def _check_measures(source: Source, topics: dict[str, Any]) -> None:

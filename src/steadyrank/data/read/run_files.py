@@ -149,6 +149,8 @@ def _rows(path: Path, stream: BoundedFile, value: What, into: Lines | None = Non
 
 def _with_lines(error: RepeatedDocument, path: Path, rows: Rows) -> FormatError:
     """The error of a file, with the lines of the two rows."""
+    if rows.line_of is None:
+        return FormatError(path, f"{error.what}: {error.remedy}")
     first, second = map(rows.line_of, error.rows)
     return FormatError(path, f"{error.what} (first on line {first}): {error.remedy}", second)
 

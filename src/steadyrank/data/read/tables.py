@@ -27,7 +27,7 @@ from steadyrank.data.interop.tables import (
     pick_column,
     plain_column,
 )
-from steadyrank.data.read.json_files import json_rows
+from steadyrank.data.read.json_files import CUT_OFF, json_rows
 from steadyrank.data.read.parquet import arrow_table
 from steadyrank.data.read.sources import PathLike, head_of, open_bytes
 from steadyrank.data.read.streams import BOM, LONGEST_LINE, check_blank, endless_line, inner_mark
@@ -218,7 +218,8 @@ def check_widths(where: PathLike, header: Sequence[str], rows: Numbered) -> None
     """Refuse a row that has more or fewer cells than the header."""
     for line, fields in rows:
         if len(fields) != len(header):
-            raise FormatError(where, f"expected {len(header)} columns, got {len(fields)}", line)
+            message = f"expected {len(header)} columns, got {len(fields)}"
+            raise FormatError(where, message, line, code=CUT_OFF)
 
 
 def is_missing(text: str) -> bool:
