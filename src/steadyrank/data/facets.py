@@ -125,7 +125,6 @@ def facet_cube(scores: Scores, measure: str, facets: Iterable[str] = FACETS) -> 
 
 
 def _systems(scores: Scores) -> tuple[str, ...]:
-    """The system of each run, which is the run itself where none is named."""
     named = scores.run_info.get("system", scores.runs)
     return tuple(own or run for own, run in zip(named, scores.runs, strict=True))
 

@@ -88,8 +88,6 @@ Recognises = Callable[["Source"], bool]
 
 @dataclass(slots=True)
 class _Bag:
-    """What a reader found in addition to cells."""
-
     directions: dict[str, bool] = field(default_factory=dict)
     """Measure to whether lower is better, where the file says so."""
     settings: dict[str, str] = field(default_factory=dict)

@@ -49,7 +49,6 @@ def is_printed_by(tool: str) -> Recognises:
 
 
 def _tool(first: list[str]) -> str:
-    """The tool that printed a file that begins with these fields; empty if none did."""
     if first[1:2] == ["#"] or (len(first) == 3 and first[1].endswith("=")):
         return "NTCIREVAL"
     if len(first) != 3:
@@ -100,7 +99,6 @@ def ntcireval(source: Source) -> Iterator[Cell]:
 
 
 def _rows(source: Source, roles: tuple[str, str, str]) -> Iterator[tuple[int, list[str]]]:
-    """The fields of each line, which must be those of these roles."""
     for line, fields in source.fields:
         if fields[1:2] == ["#"]:
             continue
@@ -139,7 +137,6 @@ def pytrec_eval(source: Source) -> Iterator[Cell]:
 
 
 def _check_measures(source: Source, topics: dict[str, Any]) -> None:
-    """Refuse documents where measures are expected: all topics have the same measures."""
     rows = [row for row in topics.values() if isinstance(row, dict)]
     names = [name for row in rows for name in row]
     known = any(_TREC_EVAL_NAME.fullmatch(n) or _MEASURE_NAME.fullmatch(n) for n in names)

@@ -281,7 +281,6 @@ def read_parts(
 
 
 def _refuse_nearly(source: Source) -> None:
-    """Name the form that a file of no form nearly has, and what it lacks."""
     if not is_readable(source.path) or source.path.is_dir():
         return
     for form in FORMS:
@@ -342,7 +341,6 @@ def directions_in(where: object, parts: Sequence[Part]) -> dict[str, Direction]:
 
 
 def _said_of(cells: Sequence[Cell], form: Form) -> str:
-    """How many runs, tasks, samples, answers and judges there are."""
     counts = [counted(len({cell.run for cell in cells}), form.run)]
     if len(tasks := {cell.dataset for cell in cells}) > 1:
         counts.append(counted(len(tasks), "task"))

@@ -352,7 +352,6 @@ def _is_nan(value: Any) -> bool:
 
 
 def _arrow(column: Any) -> Any:
-    """The column as an Arrow array, or None where Arrow has no type for what it holds."""
     import pyarrow as pa
 
     try:

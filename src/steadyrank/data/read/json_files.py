@@ -103,7 +103,6 @@ def _read_sound(text: str, value: str) -> Rows | None:
 
 
 def _read_any(path: Path, text: str, value: str) -> Rows:
-    """Return the rows of any file; errors name the topic and the document of a defect."""
     topics = _parsed(path, text, Members, parse_int=float)
     if not isinstance(topics, Members):
         expected = f"one JSON object, {{topic: {{document: {value}}}}}"

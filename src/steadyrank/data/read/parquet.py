@@ -118,7 +118,6 @@ def _texts(file: Any, columns: list[str]) -> list[str]:
 
 
 def _size(piece: Any, texts: list[str]) -> float:
-    """Bytes that rows take with a name in every one of them."""
     import pyarrow.compute as pc
 
     size = 0
@@ -132,7 +131,6 @@ def _size(piece: Any, texts: list[str]) -> float:
 
 
 def _unfolded(piece: Any, texts: list[str]) -> Any:
-    """The rows with a name in every one of them."""
     import pyarrow as pa
 
     cells = [

@@ -120,7 +120,6 @@ def load_qrels(path: Path) -> Qrels:
 
 
 def _form(stream: BoundedFile, value: str) -> Form:
-    """What an opened file is; CSV is a table whose header names topics and documents."""
     kind = kind_of(stream)
     # The kernel reads three columns with a header, and much faster.
     if kind != "text" or read_opening(stream, is_run=value == "score").header:
@@ -129,7 +128,6 @@ def _form(stream: BoundedFile, value: str) -> Form:
 
 
 def _rows(path: Path, stream: BoundedFile, value: What, into: Lines | None = None) -> Rows:
-    """The rows of an opened file, `value` being score or relevance."""
     kind = _form(stream, value)
     if kind == "text":
         return read_lines(path, stream, is_run=value == "score", into=into).columns(path)
@@ -148,7 +146,6 @@ def _rows(path: Path, stream: BoundedFile, value: What, into: Lines | None = Non
 
 
 def _with_lines(error: RepeatedDocument, path: Path, rows: Rows) -> FormatError:
-    """The error of a file, with the lines of the two rows."""
     if rows.line_of is None:
         return FormatError(path, f"{error.what}: {error.remedy}")
     first, second = map(rows.line_of, error.rows)

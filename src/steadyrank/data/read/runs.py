@@ -221,7 +221,6 @@ class KeptRuns:
 
 
 def _compact(run: Run) -> Run:
-    """Return a copy of the run that holds no more memory than it needs."""
     documents = run.documents
     data = documents.data[: int(documents.offsets[-1]) + PADDING].copy()
     ids = Ids(data, documents.offsets.copy(), documents.hashes.copy())
@@ -415,7 +414,6 @@ class Runs:
             return map_in_order(one, self._sent_to(pool), pool, progress=progress)
 
     def _sent_to(self, pool: Executor) -> list[Source]:
-        """The sources as the workers can read them."""
         if not is_elsewhere(pool):
             return list(self.sources)
         with ThreadPoolExecutor() as threads:
@@ -581,7 +579,6 @@ def _shared(names: Mapping[Path, str]) -> list[Path]:
 
 
 def _path_name(path: Path, others: Sequence[Path]) -> str:
-    """The end of a file's path that no other file has, with its folders."""
     folders = path.absolute().parts[:-1]
     for depth in range(1, len(folders) + 1):
         end = folders[-depth:]

@@ -108,7 +108,6 @@ def _joined(parts: Sequence[Scores]) -> Scores:
 
 
 def _read_file(path: PathLike, measure: str | None, runs_in_rows: bool) -> Scores:
-    """The scores of one file: a tool's, or a table."""
     where = Path(path)
     if (found := read_forms([where], measure=measure)) is not None:
         return found.scores
@@ -177,7 +176,6 @@ def _own_metadata(table: Table, sizes: Mapping[str, int]) -> dict[str, Any]:
 
 
 def _matrix(table: Table, measure: str, runs_in_rows: bool) -> Scores:
-    """A matrix of scores: topics down and runs across, or the other way round."""
     naming, across = _places(table, runs_in_rows)
     runs_in_rows = runs_in_rows or names_rows(table.header[naming]) == "runs"
     if not len(table):

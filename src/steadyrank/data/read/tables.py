@@ -137,7 +137,6 @@ def _plain_json(content: bytes) -> Any:
 
 
 def _is_finite(table: Any) -> bool:
-    """Whether all numbers are there and finite, as `json` reads others with more care."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -393,7 +393,6 @@ def _defect(status: int, fields: int, layout: Layout) -> str:
 
 
 def _exact_number(table: Lines, path: Path, text: bytes, offset: int, is_run: bool) -> float:
-    """The value of a number that the kernel left: very long, very large, inf or nan."""
     what = "score" if is_run else "grade"
     value = number_in(text.decode("utf-8", "backslashreplace"), whole=not is_run)
     if isinstance(value, str):
@@ -431,7 +430,6 @@ def _block(comments: Iterable[str]) -> Iterator[str]:
 
 
 def _members(block: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Names with their values, one pair per value of a list."""
     above: list[tuple[int, str]] = []
     for line in block:
         content = line.lstrip(" ")

@@ -503,7 +503,6 @@ def _build_runs(truth: TrackTruth, ranked: list[_Ranked]) -> Iterator[Run]:
 def _build_qrels(
     topics: tuple[str, ...], ranked: list[_Ranked], chosen: Sequence[np.ndarray]
 ) -> Qrels:
-    """Judgments of each topic's chosen documents, in the order of their ids."""
     pairs = list(zip(ranked, chosen, strict=True))
     documents = join_ids([one.documents.take(rows) for one, rows in pairs])
     grades = np.concatenate([one.grades[rows] for one, rows in pairs])
@@ -563,7 +562,6 @@ def track_stream(seed: int) -> np.random.Generator:
 
 
 def _average_precisions(truth: TrackTruth, rng: np.random.Generator) -> np.ndarray:
-    """Average precision of every system on one fresh topic."""
     model, design = truth.model, truth.design
     topic = draw_topic(model, design.n_candidates, rng)
     spread = model.team_topic + model.system_topic + model.instance + model.instance_topic
