@@ -97,8 +97,6 @@ def paper_data(
     scores: Scores | PathLike | Sequence[PathLike] | None = None,
     measures: Iterable[str] = (),
     scoring: Mapping[str, Any] = MappingProxyType({}),
-    jobs: int | None = None,
-    progress: Progress | None = None,
     **reading_options: Unpack[ReadingOptions],
 ) -> PaperData | None:
     """Return the user's data, or None where there are none."""
@@ -113,7 +111,7 @@ def paper_data(
     if runs is None:
         return None
     judged = judgments_of(qrels)
-    loaded = tuple(read_runs(runs, jobs=jobs, progress=progress, **reading_options))
+    loaded = tuple(read_runs(runs, **reading_options))
     return PaperData(
         words=f"{len(loaded)} runs on {len(judged.topics)} judged topics",
         runs=loaded,

@@ -282,7 +282,9 @@ def test_the_first_bad_file_is_named_however_threads_run(write):
         write(f"{i:02d}.run", "oops\n")
     for jobs in (1, 2, 4):
         with pytest.raises(sr.FormatError, match="07.run:1"):
-            list(sr.read_runs(paths, jobs=jobs))
+            sr.read_runs(paths).map(repr, jobs=jobs)
+    with pytest.raises(sr.FormatError, match="07.run:1"):
+        list(sr.read_runs(paths))
 
 
 def test_ids_that_are_not_utf8_pass_through(write):

@@ -7,6 +7,7 @@ import hashlib
 import pickle
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
+from operator import attrgetter
 
 import numpy as np
 import pandas as pd
@@ -50,8 +51,9 @@ def test_nothing_but_first_lines_is_read_before_it_is_needed(paths, opened_files
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_a_pass_opens_every_file_once_whatever_its_form(paths, jobs, opened_files):
-    runs = sr.read_runs(paths, jobs=jobs)
+def test_a_pass_opens_every_file_once_whatever_its_form(paths, jobs, opened_files, monkeypatch):
+    monkeypatch.setattr("steadyrank.compute.executors.default_jobs", lambda: jobs)
+    runs = sr.read_runs(paths)
     for _ in range(2):
         with opened_files() as opened:
             assert [run.name for run in runs] == ["x_a", "x_b", "y_c", "y_d"]
@@ -62,23 +64,16 @@ def test_a_pass_opens_every_file_once_whatever_its_form(paths, jobs, opened_file
 
 
 def test_reading_goes_no_further_ahead_than_a_few_runs(tmp_path, monkeypatch, opened_files):
-    monkeypatch.setattr("steadyrank.compute.executors.default_jobs", lambda: 2)
     for place in range(30):
         (tmp_path / f"{place:02d}.run").write_text(LINES.format(f"r{place}"))
     for jobs, ahead in ((1, 1), (2, 3)):
-        runs = sr.read_runs(tmp_path, jobs=jobs)
+        monkeypatch.setattr("steadyrank.compute.executors.default_jobs", lambda jobs=jobs: jobs)
+        runs = sr.read_runs(tmp_path)
         with opened_files() as opened:
             passing = iter(runs)
             assert next(passing).name == "r0"
             passing.close()
             assert 1 <= sum(opened.values()) <= ahead + 1
-
-
-def test_progress_counts_the_runs_of_a_pass(paths):
-    seen = []
-    for jobs in (1, 2):
-        list(sr.read_runs(paths, jobs=jobs, progress=lambda *done: seen.append(done)))
-    assert seen == [(1, 4), (2, 4), (3, 4), (4, 4)] * 2
 
 
 def test_kept_runs_are_read_once_for_all_passes(paths, opened_files):
@@ -107,7 +102,7 @@ def test_beyond_their_memory_kept_runs_are_read_again(paths, opened_files):
     )
     texts = paths[:2]
     for memory, expected in ((0, [3, 3]), (one_run, [1, 3]), (2 * one_run, [1, 1])):
-        runs = sr.read_runs(texts, jobs=1).keeping(memory)
+        runs = sr.read_runs(texts).keeping(memory)
         with opened_files() as opened:
             for _ in range(3):
                 assert [run.ranking("1")[0] for run in runs] == [("d1", 3.0), ("d1", 3.0)]
@@ -189,12 +184,8 @@ def test_another_process_reads_for_itself(paths):
     assert source.kept.runs == {}
     assert source.read().name == "x_a"
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as processes:
-        assert [run.name for run in sr.read_runs(paths, executor=processes)] == [
-            "x_a",
-            "x_b",
-            "y_c",
-            "y_d",
-        ]
+        names = sr.read_runs(paths).map(attrgetter("name"), executor=processes)
+    assert names == ["x_a", "x_b", "y_c", "y_d"]
 
 
 def test_runs_are_public():

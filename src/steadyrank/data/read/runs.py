@@ -15,7 +15,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypedDict, TypeVar, overload
@@ -125,9 +125,6 @@ def read_runs(
     team_from: str | None = None,
     system_from: str | None = None,
     names: Mapping[str, str] | PathLike | None = None,
-    jobs: int | None = None,
-    executor: Executor | None = None,
-    progress: Progress | None = None,
 ) -> Runs:
     """Say once how runs are to be read; they are read when they are needed.
 
@@ -154,9 +151,6 @@ def read_runs(
     names
         What to call runs: a mapping from their names, or those of their files, or a file of two
         columns.
-    jobs, executor, progress
-        Threads that read ahead while the runs are iterated over, what to use instead of them,
-        and a callback for (finished, total). Studies choose other values.
 
     Returns
     -------
@@ -192,7 +186,7 @@ def read_runs(
     sources = _named_apart(tuple(_sources(runs, reading)), reading)
     if not sources:
         raise InputError("no runs to evaluate")
-    return Runs(sources=sources, reading=reading, jobs=jobs, executor=executor, progress=progress)
+    return Runs(sources=sources, reading=reading)
 
 
 class KeptRuns:
@@ -339,9 +333,6 @@ class Runs:
     sources: tuple[Source, ...]
     reading: Reading
     kept: KeptRuns | None = None
-    jobs: int | None = None
-    executor: Executor | None = None
-    progress: Progress | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
         return len(self.sources)
@@ -362,10 +353,8 @@ class Runs:
     def __iter__(self) -> Iterator[Run]:
         rows, own = read_run_rows(self.reading.run_info), self.own_names()
         headers: dict[str, Run] = {}
-        with workers(jobs=self.jobs, executor=self.executor) as pool:
-            for run in stream_in_order(
-                Source.read, self._sent_to(pool), pool, progress=self.progress
-            ):
+        with workers() as pool:
+            for run in stream_in_order(Source.read, self.sources, pool):
                 _note_name(header_of(run), headers)
                 yield self._described(run, rows, own)
         self._warn_oddities([*headers.values()])
