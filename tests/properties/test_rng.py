@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import steadyrank as sr
@@ -168,8 +167,6 @@ def recorded_seed(result: Any) -> int:
         return result.meta.get("shard", result.meta)["seed"]
     if isinstance(result, dict):
         return result["seed"]
-    if isinstance(result, pd.DataFrame):
-        return result.attrs["seed"]
     if isinstance(result, list):
         (seed,) = {part.seed for part in result}
         return seed
