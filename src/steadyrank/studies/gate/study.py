@@ -25,7 +25,6 @@ from steadyrank.measures.evaluate import Missing, NoRelevant, Ties
 from steadyrank.measures.names import Measure
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.pairs.betting import SequentialDifference
-from steadyrank.stats.pairs.effects import carried
 from steadyrank.stats.pairs.result import TOO_FEW
 from steadyrank.stats.pairs.topic_design import MeanDifference, unseen_share
 from steadyrank.stats.planning.needed_topics import needed_topics
@@ -42,7 +41,7 @@ from steadyrank.studies.gate.fits import (
 )
 from steadyrank.studies.gate.history import recorded
 from steadyrank.studies.gate.inputs import Pair, read_pair
-from steadyrank.studies.gate.result import GateFragility, GateResult, GateRow, Unjudged, Verdict
+from steadyrank.studies.gate.result import GateResult, GateRow, Unjudged, Verdict
 from steadyrank.studies.gate.unjudged import Look, MeasureHoles, look_at
 from steadyrank.words import counted
 
@@ -246,7 +245,6 @@ def gate(
         guards_breakage=guard_breakage,
         is_ranking_lost=pair.is_ranking_lost,
         judges=pair.judges,
-        reversed_topics=pair.reversed_topics,
         n_runs=pair.n_runs,
         is_rebuild=rebuild,
         seed=seed if sequential else None,
@@ -398,24 +396,12 @@ def _row(
         is_certain=None if bounded is None else look.is_certain,
         sweep=look.sweep,
         judge_first=holes.to_judge() if holes and part.segment is None and is_open else (),
-        fragility=_fragility(part),
         losses=losses_of(part),
         outlier=outlier_of(part),
         decided_after=_decided_after(part, fit, verdict, pvalue_pass, pvalue_fail),
         method=fit.method,
     )
     return row.with_sign_of_file() if part.lower_is_better else row
-
-
-def _fragility(part: Part) -> GateFragility | None:
-    """Return the fewest topics without which the difference is on the other side of the margin."""
-    above = part.scores[1] - part.scores[0] + part.margin
-    units = carried(above, part.weights, part.clusters).units
-    if not units:
-        return None
-    names = np.array(part.topics, object)
-    codes = np.arange(len(names)) if part.clusters is None else part.clusters
-    return GateFragility(len(units), [str(t) for unit in units for t in names[codes == unit]])
 
 
 def _decided_after(
