@@ -50,7 +50,6 @@ from steadyrank.stats.judges.agreement import cohen_kappa as cohen_kappa
 from steadyrank.stats.ranks.correlation import RankCorrelation as RankCorrelation
 from steadyrank.stats.ranks.correlation import correlations as correlations
 from steadyrank.stats.ranks.correlation import kendall_tau as kendall_tau
-from steadyrank.stats.ranks.correlation import rbo as rbo
 from steadyrank.stats.ranks.correlation import symmetric_tau_ap as symmetric_tau_ap
 from steadyrank.stats.ranks.correlation import tau_ap as tau_ap
 from steadyrank.studies.agree.result import AgreeResult as AgreeResult
