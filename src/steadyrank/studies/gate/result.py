@@ -14,7 +14,6 @@ from steadyrank.words import counted
 Verdict = Literal["pass", "fail", "cannot tell", "holes"]
 Unsure = Literal["pass", "fail"]
 OnHoles = Literal["pass", "fail", "ask"]
-Unjudged = Literal["auto", "bounded", "not-relevant"]
 
 ROLES = ("baseline", "candidate")
 
@@ -157,8 +156,6 @@ class GateResult(Framed):
     segments: tuple[GateRow, ...] = ()
     by: str | None = None
     """Column of the topics that divides them into segments."""
-    unjudged: Unjudged = "auto"
-    """Requested treatment of unjudged documents; rows have the actual one."""
     n_topics: int
     n_clusters: int | None
     """None if topics are not clustered."""

@@ -45,7 +45,7 @@ def findings(result: GateResult) -> list[Finding]:
     rows = _deciding(result)
     said = [_verdict(result, rows), *_judges(result), *_outlier(result)]
     said += [*_drift(result), *_served(result), *_unjudged(result, rows), *_decided(result, rows)]
-    if result.is_ranking_lost and result.unjudged != "not-relevant":
+    if result.is_ranking_lost:
         text = (
             "A ranking is not available: whether unjudged documents could change the verdict is "
             "unknown."
@@ -89,7 +89,7 @@ def _unjudged(result: GateResult, rows: list[GateRow]) -> list[Finding]:
         for row in result.measures
         if row.unjudged == "not-relevant" and row.is_certain is False and row.n_unjudged
     ]
-    if result.unjudged == "auto" and plain:
+    if plain:
         share = max(row.unjudged_share or 0.0 for row in plain)
         names = some([row.measure for row in plain])
         text = (
@@ -298,8 +298,6 @@ def _caption(result: GateResult) -> str:
     if result.history is not None:
         n_gates = counted(len(result.history.gates), "gate")
         said += f"; these topics have decided {n_gates}"
-    if _has_holes(result) and result.unjudged == "not-relevant":
-        said += "; unjudged documents count as not relevant"
     return f"{said}."
 
 
@@ -359,7 +357,7 @@ def fields(result: GateResult) -> dict[str, Any]:
     return {
         **picked(result, "verdict alpha"),
         "sentence": _verdict(result, _deciding(result)).text,
-        **picked(result, "baseline candidate n_topics n_clusters unjudged weighted=is_weighted"),
+        **picked(result, "baseline candidate n_topics n_clusters weighted=is_weighted"),
         **({"judges": list(result.judges)} if result.judges else {}),
         **picked(result, "rare_breakage guard_breakage=guards_breakage rebuild=is_rebuild seed"),
         "runs_per_side": list(result.n_runs),
