@@ -1,7 +1,7 @@
 """Names from other tools: trec_eval, pytrec_eval, ir_measures, ranx, PyTerrier and autorank.
 
 Exact synonyms are accepted, and a line says our name; help does not list them. For any other name
-the error suggests the nearest. `measures.kinds` has the synonyms of measures.
+the error suggests the nearest. `measures.names` has the synonyms of measures.
 """
 
 from __future__ import annotations
@@ -105,8 +105,10 @@ REMOVED = {
         "use --model kde, or the default, which resamples documents",
     ),
     "simulate --device cuda": "omit it to sample on the CPU",
+    "simulate --top": "rank_share of the result in Python has the probability of every rank",
     "compare --discriminative-power": "give several measures: the last table has the share of "
     "significant pairs of each",
+    "evaluate --by": "compare --by system compares the means of systems",
     "compare --interval": "the interval is that of the test",
     **dict.fromkeys(
         [f"plan --{k}" for k in ("minutes-per-document", "documents-per-topic", "pool-depth")],

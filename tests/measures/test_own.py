@@ -1,8 +1,7 @@
-"""A user's own measure: compiled or not, it works wherever a name does."""
+"""A user's own measure works wherever a name does."""
 
 from __future__ import annotations
 
-import math
 import warnings
 
 import numpy as np
@@ -10,8 +9,6 @@ import pytest
 from plain_tables import refused
 
 import steadyrank as sr
-from steadyrank.cli import run as run_command
-from steadyrank.measures.own import _compiled
 
 
 @pytest.fixture
@@ -45,27 +42,12 @@ def own_average_precision(ranked, judged):
     return total / relevant
 
 
-def own_precision_in_python_only(ranked, judged):
-    kinds = {type(grade).__name__ for grade in ranked.tolist()}  # Numba knows no such set
-    assert kinds <= {"int"}
-    return (ranked > 0).mean()
-
-
-def test_a_compiled_measure_agrees_with_the_built_in_one(data):
+def test_a_measure_agrees_with_the_built_in_one(data):
     runs, qrels = data
-    sr.register_measure("OwnAP", own_average_precision)
-    assert _compiled(own_average_precision) is not None
-    scores = sr.evaluate(runs, qrels, ["AP", "OwnAP", "AP@5", "OwnAP@5", "Judged@10"])
+    own = sr.register_measure("OwnAP", own_average_precision)
+    scores = sr.evaluate(runs, qrels, ["AP", "OwnAP", "AP@5", own @ 5, "Judged@10"])
     assert np.allclose(scores.matrix("AP"), scores.matrix("OwnAP"), rtol=0, atol=1e-15)
     assert np.allclose(scores.matrix("AP@5"), scores.matrix("OwnAP@5"), rtol=0, atol=1e-15)
-
-
-def test_a_measure_that_only_python_can_run(data):
-    runs, qrels = data
-    measure = sr.register_measure("OwnP", own_precision_in_python_only)
-    assert _compiled(own_precision_in_python_only) is None
-    scores = sr.evaluate(runs, qrels, [measure @ 10, "P@10"])
-    assert np.array_equal(scores.values[0], scores.values[1])
 
 
 def test_a_name_means_what_was_registered_last(data):
@@ -132,10 +114,3 @@ def test_names_register_again_and_are_suggested():
     sr.register_measure("Mine_5", own_average_precision)
     assert repr(sr.parse_measure("Mine_5@3")) == "Mine_5@3"
     refused("did you mean 'Mine_5'", sr.parse_measure, "Mine5", error=sr.UnknownNameError)
-
-
-def test_the_command_line_knows_it_too(data, capsys, write):
-    sr.register_measure("Halved", lambda ranked, judged: math.sqrt(0.25))
-    qrels, path = write("q.txt", "1 0 d 1\n"), write("r.run", "1 Q0 d 1 1 t\n")
-    assert run_command(["evaluate", str(qrels), str(path), "-m", "Halved"]) == 0
-    assert "0.5000" in capsys.readouterr().out

@@ -6,16 +6,21 @@ score 0 by default are counted in a warning.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from pathlib import Path
 from typing import Any, Literal, Unpack, get_args
 
 import numpy as np
 
 from steadyrank._version import __version__
 from steadyrank.compute.executors import Progress
+from steadyrank.data.facets import averaged_facets, tidy_judges
+from steadyrank.data.interop.objects import as_scores
+from steadyrank.data.interop.tables import table_of
 from steadyrank.data.order import rank_blocks
 from steadyrank.data.qrels import Qrels
 from steadyrank.data.read.qrels import judgments_of
@@ -25,7 +30,7 @@ from steadyrank.data.read.sources import PathLike
 from steadyrank.data.run import Run
 from steadyrank.data.scores import Scores
 from steadyrank.errors import InputError, arg, check_choice, warn
-from steadyrank.measures.arguments import data_first
+from steadyrank.measures.arguments import data_first, label_of
 from steadyrank.measures.names import Measure, at_level, is_binary, parse_measures, says_level
 from steadyrank.measures.scoring import (
     ANY_GRADE,
@@ -34,8 +39,7 @@ from steadyrank.measures.scoring import (
     prepare,
     score_topics,
 )
-from steadyrank.measures.tie_orders import check_expectations, expected_scores
-from steadyrank.measures.tie_orders import tie_bounds as scores_of_extreme_orders
+from steadyrank.measures.ties import check_expectations, expected_scores
 from steadyrank.words import by_number, counted, some
 
 DEFAULT_MEASURES = ("AP", "nDCG@10", "P@10")
@@ -55,7 +59,6 @@ class _Job:
     ties: Ties
     missing: float
     no_relevant: float
-    with_bounds: bool
 
     @cached_property
     def relevant_only(self) -> bool:
@@ -71,8 +74,6 @@ class _Outcome:
     values: np.ndarray
     lacking: int
     unknown: int
-    bounds: tuple[np.ndarray, np.ndarray] | None = None
-    """Scores [measure, topic] for the worst and the best order of tied documents."""
 
 
 @data_first
@@ -85,7 +86,6 @@ def evaluate(
     missing: Missing = "zero",
     no_relevant: NoRelevant = "zero",
     ties: Ties = "trec_eval",
-    tie_bounds: bool = False,
     topic_info: PathLike | None = None,
     cluster_from: str | None = None,
     jobs: int | None = None,
@@ -118,9 +118,6 @@ def evaluate(
     ties : str
         "trec_eval" orders documents of equal score by their ids, "float32" does so for scores
         rounded to 32 bits, as pytrec_eval, and "average" gives the exact mean over all orders.
-    tie_bounds : bool
-        Whether to store the means for the worst and the best order in `meta["tie_bounds"]`, as
-        `{measure: {run: [lowest, highest]}}`.
     topic_info : path, optional
         A CSV file about the topics: a column `topic`, and any of `cluster`, `weight` and columns
         that divide the topics into segments.
@@ -172,7 +169,6 @@ def evaluate(
         ties=ties,
         missing=0.0 if missing == "zero" else np.nan,
         no_relevant=0.0 if no_relevant == "zero" else np.nan,
-        with_bounds=tie_bounds,
     )
     if ties == "average":
         check_expectations(job.recipes)
@@ -209,8 +205,7 @@ def evaluate(
             "files": {run.name: str(run.source) for run in headers if run.source},
         },
     )
-    scores = describe_topics(scores, topic_info=topic_info, cluster_from=cluster_from)
-    return _with_bounds(scores, outcomes) if tie_bounds else scores
+    return describe_topics(scores, topic_info=topic_info, cluster_from=cluster_from)
 
 
 def default_measures(qrels: Qrels) -> tuple[str, ...]:
@@ -253,24 +248,7 @@ def _evaluate_run(run: Run, job: _Job) -> _Outcome:
         values=values,
         lacking=len(job.qrels.topics) - common,
         unknown=len(run.topics) - common,
-        bounds=scores_of_extreme_orders(run, job.qrels, job.recipes, **without)
-        if job.with_bounds
-        else None,
     )
-
-
-def _with_bounds(scores: Scores, outcomes: Sequence[_Outcome]) -> Scores:
-    """Return the scores with the means for both orders of tied documents in `meta`."""
-    extremes = [
-        replace(scores, values=np.stack([o.bounds[end] for o in outcomes if o.bounds], axis=1))
-        for end in (0, 1)
-    ]
-    means = np.stack([extreme.mean() for extreme in extremes], axis=-1).tolist()
-    bounds = {
-        measure: dict(zip(scores.runs, ends, strict=True))
-        for measure, ends in zip(scores.measures, means, strict=True)
-    }
-    return replace(scores, meta={**scores.meta, "tie_bounds": bounds})
 
 
 def rounded_to_float32(run: Run) -> Run:
@@ -358,3 +336,52 @@ def report_missing(
     zero = by_number(len(short), "it scores", "they score") + " 0 there"
     done = zero if missing == "zero" else "these cells are omitted"
     warn(f"{who} {what} ({first}): {done}", stacklevel=5)
+
+
+def scores_of(
+    data: Any,
+    qrels: Any = None,
+    measures: str | Measure | Iterable[str | Measure] | None = None,
+    *,
+    jobs: int | None = None,
+    has_facets: bool = False,
+) -> Scores:
+    """Return the scores of these measures: `data` itself, or its runs evaluated with `qrels`.
+
+    Scores are averaged over judges, answers and draws, unless the study `has_facets`.
+    """
+    if qrels is None:
+        data = _written(data, measures)
+    if isinstance(data, Scores):
+        held: Scores = tidy_judges(data) if has_facets else averaged_facets(data)
+        if qrels is not None:
+            raise InputError("give either scores, or runs and qrels, not both")
+        if measures is None:
+            return held
+        names = [measures] if isinstance(measures, str | Measure) else measures
+        if not isinstance(names, Iterable):
+            raise InputError(f"expected a measure's name, got {measures!r}")
+        return held.select(measures=[str(name) for name in names])
+    if qrels is None:
+        raise InputError("pass either scores, or runs and qrels")
+    if isinstance(data, Run) and isinstance(qrels, Run):
+        raise InputError("got two runs: pass either scores, or a list of runs and qrels")
+    if measures is None:
+        qrels = judgments_of(qrels)
+        measures = default_measures(qrels)[0]
+    return evaluate(data, qrels, measures, jobs=jobs)
+
+
+def may_be_scores(data: Any) -> bool:
+    """Return whether data without qrels are scores, or a file that may hold scores."""
+    is_path = isinstance(data, str | os.PathLike) and not Path(data).is_dir()
+    return is_path or isinstance(data, Scores)
+
+
+def _written(data: Any, measures: Any) -> Any:
+    """Return the scores in a file or table; raise an error if a table holds none."""
+    if may_be_scores(data) and not isinstance(data, Scores):
+        from steadyrank.data.read.score_files import read_scores
+
+        return read_scores(data, measure=label_of(measures))
+    return as_scores(data) if table_of(data) is not None else data

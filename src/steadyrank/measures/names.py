@@ -1,7 +1,8 @@
-"""Measure names as an algebra: `nDCG@20`, `AP(rel=2)`, `RBP(p=0.8)`.
+"""The measures, and their names as an algebra: `nDCG@20`, `AP(rel=2)`, `RBP(p=0.8)`.
 
 A measure consists of its name, its parameters and its cutoff; its `repr` identifies it and can be
-parsed again. Names of trec_eval, ranx and ir_measures are synonyms.
+parsed again. Names of trec_eval, ranx and ir_measures are synonyms. The kernels contain the
+formulas.
 """
 
 from __future__ import annotations
@@ -9,17 +10,146 @@ from __future__ import annotations
 import functools
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from steadyrank.errors import InputError, UnknownNameError, unknown_name
-from steadyrank.measures.kinds import KINDS, NOT_COMPUTED, OTHER_NAMES, RULES, Kind, Value, is_whole
 
-_OWN_KINDS: dict[str, Kind] = {}
-"""Measures registered by the user."""
+Cutoff = Literal["required", "optional", "none", "one", "recall"]
+Value = int | float | bool | str | tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """A kind of measure, such as nDCG: its parameters and its cutoff."""
+
+    parameters: Mapping[str, Value | None]
+    """Names and default values."""
+    cutoff: Cutoff = "optional"
+    """What may follow the @: a rank, nothing, only rank 1, or a level of recall."""
+    says: str
+    is_count: bool = False
+    """Whether it counts documents, so that scores may exceed 1."""
+
+
+_CONDENSED: dict[str, Value | None] = {"judged_only": False}
+_REL: dict[str, Value | None] = {"rel": 1, **_CONDENSED}
+_GAINS: dict[str, Value | None] = {"gains": None, **_CONDENSED}
+_SAKAI: dict[str, Value | None] = {"beta": 1.0, "rel": 1, **_GAINS}
+_RBP: dict[str, Value | None] = {"p": 0.8, "rel": 1, "graded": False, "max_rel": None}
+_RBP |= {"residual": False, **_CONDENSED}
+
+
+def _kind(
+    says: str, cutoff: Cutoff, parameters: Mapping[str, Value | None] = _REL, **more: bool
+) -> Kind:
+    return Kind(says=says, cutoff=cutoff, parameters=parameters, **more)
+
+
+KINDS: Mapping[str, Kind] = {
+    "AP": _kind("average precision", "optional"),
+    "nDCG": _kind("normalized discounted cumulative gain", "optional", {"dcg": "log2", **_GAINS}),
+    "P": _kind("precision", "required"),
+    "R": _kind("recall", "required"),
+    "Rprec": _kind("precision at rank R", "none"),
+    "RR": _kind("reciprocal rank", "optional"),
+    "RBP": _kind("rank-biased precision", "optional", _RBP),
+    "ERR": _kind("expected reciprocal rank", "optional", {"max_rel": None, **_CONDENSED}),
+    "nERR": _kind("ERR over that of the ideal list", "optional", {"max_rel": None, **_CONDENSED}),
+    "Q": _kind("Sakai's Q-measure", "optional", _SAKAI),
+    "Pplus": _kind("Sakai's P+", "optional", _SAKAI),
+    "nG": _kind("normalized gain of the first document", "one", _GAINS),
+    "Twist": _kind("twist of the relative position", "none"),
+    "Success": _kind("any relevant document", "required"),
+    "Judged": _kind("share of judged documents", "optional", {}),
+    "Bpref": _kind("binary preference", "none"),
+    "infAP": _kind("inferred average precision", "none"),
+    "IPrec": _kind("interpolated precision", "recall", {"recall": None, **_REL}),
+    "SetP": _kind(
+        "precision of the whole result", "none", {"rel": 1, "relative": False, **_CONDENSED}
+    ),
+    "SetR": _kind("recall of the whole result", "none"),
+    "SetF": _kind("harmonic mean of SetP and SetR", "none", {"rel": 1, "beta": 1.0, **_CONDENSED}),
+    "SetAP": _kind("product of SetP and SetR", "none"),
+    "NumRet": _kind("documents retrieved", "none", {"rel": None, **_CONDENSED}, is_count=True),
+    "NumRel": _kind("relevant documents judged", "none", {"rel": 1}, is_count=True),
+    "NumRelRet": _kind("relevant documents retrieved", "none", {"rel": 1}, is_count=True),
+    "Compat": _kind(
+        "rank-biased overlap with the ideal list",
+        "none",
+        {"p": 0.95, "normalize": True, **_CONDENSED},
+    ),
+}
+
+_SPELLINGS = {
+    "AP": "map map_cut average_precision",
+    "nDCG": "ndcg_cut",
+    "nDCG(dcg='exp-log2')": "ndcg_burges",
+    "P": "precision",
+    "R": "recall",
+    "Rprec": "r_precision r-precision r-prec r_prec",
+    "RR": "recip_rank mrr reciprocal_rank",
+    "Success": "success hit_rate",
+    "IPrec": "iprec_at_recall",
+    "SetP": "set_p",
+    "SetP(relative=True)": "set_relative_p setrelp",
+    "SetR": "set_recall",
+    "SetF": "set_f f1",
+    "SetAP": "set_map",
+    "NumRet": "num_ret",
+    "NumRel": "num_rel",
+    "NumRelRet": "num_rel_ret",
+    "Pplus": "p+ p_plus",
+    "Compat": "compatibility",
+}
+_OTHER_NAMES = {name: ours for ours, names in _SPELLINGS.items() for name in names.split()}
+"""Names of trec_eval, ranx and ir_measures, in small letters."""
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and value == value
+
+
+def is_whole(value: object) -> bool:
+    """Return whether a value is an integer, and not True or False."""
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+RULES: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
+    **dict.fromkeys(
+        ("rel", "max_rel"), ("a grade of at least 1", lambda v: is_whole(v) and 1 <= v <= 1000)
+    ),
+    "p": ("a number between 0 and 1", lambda v: _is_number(v) and 0 < v < 1),
+    "beta": ("a number of at least 0", lambda v: _is_number(v) and 0 <= v < float("inf")),
+    "recall": ("a number from 0 to 1", lambda v: _is_number(v) and 0 <= v <= 1),
+    **dict.fromkeys(
+        ("graded", "judged_only", "relative", "residual", "normalize"),
+        ("True or False", lambda v: isinstance(v, bool)),
+    ),
+    "dcg": ("'log2' or 'exp-log2'", lambda v: v in ("log2", "exp-log2")),
+    "gains": (
+        "one gain per grade from grade 0, worth 0, upward, such as (0,1,3)",
+        lambda v: (
+            isinstance(v, tuple)
+            and len(v) >= 2
+            and v[0] == 0
+            and all(_is_number(g) and 0 <= g < float("inf") for g in v)
+            and all(a <= b for a, b in zip(v, v[1:], strict=False))
+        ),
+    ),
+}
+"""Parameter to a description of its values, and a function that checks them."""
+
+
+Function = Callable[[np.ndarray, np.ndarray], float]
+
+OWN_FUNCTIONS: dict[str, Function] = {}
+"""Functions that users have registered."""
+
+_OWN_KIND = Kind(parameters={}, says="your own")
 
 _CUTOFF = "a cutoff must be a whole number from 1 to 999,999,999"
 
@@ -42,13 +172,13 @@ class Measure:
     cutoff: int | None = None
 
     def __post_init__(self) -> None:
-        if self.name not in KINDS and self.name not in _OWN_KINDS:
-            raise unknown_name("measure", self.name, [*KINDS, *_OWN_KINDS])
+        if self.name not in KINDS and self.name not in OWN_FUNCTIONS:
+            raise unknown_name("measure", self.name, [*KINDS, *OWN_FUNCTIONS])
 
     @property
     def kind(self) -> Kind:
         """The kind of measure that the name denotes."""
-        return KINDS[self.name] if self.name in KINDS else _OWN_KINDS[self.name]
+        return KINDS.get(self.name, _OWN_KIND)
 
     def __call__(self, **parameters: Value) -> Measure:
         """Return the measure with these parameters."""
@@ -232,7 +362,7 @@ def without_level(name: str) -> str:
 
 def _base_measure(name: str) -> tuple[Measure, str | None]:
     """Return the measure of a name without parameters, and the cutoff in trec_eval's names."""
-    if name in _OWN_KINDS:
+    if name in OWN_FUNCTIONS:
         return Measure(name), None
     if match := re.fullmatch(_APPENDED, name.lower()):
         number = float(match.group(2))
@@ -243,39 +373,63 @@ def _base_measure(name: str) -> tuple[Measure, str | None]:
         lower = candidate.lower()
         if candidate in KINDS:
             return Measure(candidate), rank
-        if lower in OTHER_NAMES:
+        if lower in _OTHER_NAMES:
             if lower.endswith("_cut") and rank is None:
                 raise InputError(f"{name!r} needs its cutoff, such as {name}_10")
-            target = OTHER_NAMES[lower]
+            target = _OTHER_NAMES[lower]
             return (parse_measure(target) if "(" in target else Measure(target)), rank
         if lower in _BY_LOWER:
             return Measure(_BY_LOWER[lower]), rank
         if match := re.fullmatch(r"rbp[._]?([0-9]+)", lower):
             return Measure("RBP")(p=float("0." + match.group(1))), rank
-    _refuse_if_left_out(name)
-    raise unknown_name("measure", name, [*KINDS, *_OWN_KINDS, *OTHER_NAMES])
+    raise unknown_name("measure", name, [*KINDS, *OWN_FUNCTIONS, *_OTHER_NAMES])
 
 
 _APPENDED = re.compile(r"(?:set_(f)|iprec_at_recall)[._]([0-9]+(?:\.[0-9]*)?|\.[0-9]+)")
 """trec_eval appends a beta or a level of recall, as in iprec_at_recall_0.10."""
 
 
-def _refuse_if_left_out(name: str) -> None:
-    """Raise an error that says why a measure of another tool is not computed."""
-    plain = name.lower().replace("α", "alpha").replace("-", "_")
-    for candidate in (plain, _split_rank(plain)[0]):
-        if candidate in NOT_COMPUTED:
-            raise UnknownNameError(f"measure {name!r} is not computed: {NOT_COMPUTED[candidate]}")
+def register_measure(name: str, function: Function) -> Measure:
+    """Register a function of grades as a measure, and return the measure.
 
+    Parameters
+    ----------
+    name : str
+        `name@k` passes only the top k documents. Registering a name again replaces the function.
+    function : callable
+        Takes `ranked`, the grades of the returned documents in rank order, 0 for unjudged ones, and
+        `judged`, the grades of all judged documents of the topic, best first. It is not called for
+        topics that a run lacks or that have no relevant document.
 
-def add_kind(name: str, kind: Kind) -> None:
-    """Add a kind of measure that the user has registered."""
-    _OWN_KINDS[name] = kind
+    Returns
+    -------
+    Measure
+        Accepted wherever the name of a measure is.
+
+    Examples
+    --------
+    >>> import steadyrank as sr
+    >>> def first_is_best(ranked, judged):
+    ...     return 1.0 if len(ranked) > 0 and ranked[0] == judged[0] else 0.0
+    >>> sr.register_measure("FirstIsBest", first_is_best)
+    FirstIsBest
+    >>> qrels = sr.qrels_from_dict({"1": {"a": 1, "b": 2}})
+    >>> run = sr.run_from_dict({"1": {"a": 0.5, "b": 0.7}}, name="mine")
+    >>> sr.evaluate(run, qrels, "FirstIsBest").values.item()
+    1.0
+    """
+    if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z]\w*", name):
+        raise InputError(f"a measure's name is a letter, then letters and digits, got {name!r}")
+    if name not in OWN_FUNCTIONS and _is_taken(name):
+        raise InputError(f"{name!r} is a measure of steadyrank: choose another name")
+    if not callable(function):
+        raise InputError(f"{name}: expected a function of (ranked, judged), got {function!r}")
+    OWN_FUNCTIONS[name] = function
     _parsed.cache_clear()
+    return Measure(name)
 
 
-def is_taken(name: str) -> bool:
-    """Return whether a name, in any spelling, already denotes a measure."""
+def _is_taken(name: str) -> bool:
     try:
         _base_measure(name)
     except UnknownNameError:

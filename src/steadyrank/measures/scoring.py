@@ -19,8 +19,7 @@ from steadyrank.data.run import Run
 from steadyrank.errors import InputError
 from steadyrank.measures import ideal_kernels
 from steadyrank.measures import kernels as k
-from steadyrank.measures.names import Measure
-from steadyrank.measures.own import Function, own_function, score_own
+from steadyrank.measures.names import OWN_FUNCTIONS, Function, Measure
 
 NO_CUTOFF = np.iinfo(np.int64).max
 
@@ -201,7 +200,7 @@ def kernel_of(measure: Measure) -> str:
 
 def prepare(measure: Measure, max_grade: int) -> Recipe:
     """Return the recipe of a measure for judgments whose largest grade is `max_grade`."""
-    return _prepared(measure, max_grade, own_function(measure.name))
+    return _prepared(measure, max_grade, OWN_FUNCTIONS.get(measure.name))
 
 
 @functools.lru_cache(maxsize=256)
@@ -285,8 +284,7 @@ def score_recipe(
     `ideal` holds blocks and grades of the ideal lists.
     """
     if recipe.function is not None:
-        own, without = (entries, lengths, ideal), (no_relevant, missing)
-        score_own(recipe.function, recipe.measure, *own, *without, out)
+        _score_own(recipe, entries, lengths, ideal, no_relevant, missing, out)
         return
     if recipe.judged_only:
         entries, lengths = _condensed(entries, lengths)
@@ -295,6 +293,34 @@ def score_recipe(
     scoring_kernel(recipe.kernel)(
         entries, lengths, ideal, recipe.constants, no_relevant, missing, out
     )
+
+
+def _score_own(
+    recipe: Recipe,
+    entries: Entries,
+    lengths: np.ndarray,
+    ideal: tuple[np.ndarray, np.ndarray],
+    no_relevant: float,
+    missing: float,
+    out: np.ndarray,
+) -> None:
+    """Score every topic by the user's function."""
+    (blocks, ranks, grades), (ideal_blocks, all_ideal) = entries, ideal
+    function: Any = recipe.function
+    for t, length in enumerate(lengths.tolist()):
+        judged = all_ideal[ideal_blocks[t] : ideal_blocks[t + 1]].copy()  # all runs share them
+        if len(judged) == 0 or judged[0] < 1 or length < 0:
+            out[t] = missing if len(judged) > 0 and judged[0] >= 1 else no_relevant
+            continue
+        here, ranked = slice(blocks[t], blocks[t + 1]), np.zeros(length, np.int32)
+        ranked[ranks[here] - 1] = grades[here]
+        try:
+            out[t] = float(function(ranked[: recipe.cutoff], judged))
+        except Exception as error:
+            raise InputError(
+                f"measure {recipe.measure} failed: {type(error).__name__}: {error}: "
+                "it must turn (ranked, judged) into a number"
+            ) from error
 
 
 def score_topics(

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 from golden_cases import golden
 from plain_sampler import average_precision, plain_samples
-from scipy.stats import gaussian_kde, kendalltau
+from scipy.stats import gaussian_kde
 
 import steadyrank as sr
 from steadyrank.errors import InputError, SteadyrankWarning
@@ -91,11 +91,8 @@ def test_raw_ndcg_has_binary_gains(track):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SteadyrankWarning)
         scores = sr.evaluate(track.runs, binary, "nDCG@10")
-        graded = sr.evaluate(track.runs, track.qrels, "nDCG@10")
     np.testing.assert_allclose(found.raw, scores.values[0], atol=1e-12)
-    assert (found.measure, found.graded_measure) == ("binary nDCG@10 (grade ≥ 1)", "nDCG@10")
-    np.testing.assert_allclose(found.graded_mean, graded.mean()[0], atol=1e-12)
-    assert np.abs(found.graded_mean - found.raw_mean).max() > 0.01
+    assert found.measure == "binary nDCG@10 (grade ≥ 1)"
 
 
 @pytest.mark.parametrize(
@@ -117,7 +114,6 @@ def test_raw_ndcg_has_binary_gains(track):
 def test_a_measure_keeps_its_name_only_if_it_is_that_measure(track, measure, rel, name):
     found = study(track, measure=measure, rel=rel, n_samples=10)
     assert found.measure == name
-    assert (found.graded_measure is None) == (not name.startswith("binary"))
     assert name in found.caption()
 
 
@@ -134,7 +130,7 @@ def test_with_one_grade_of_relevant_documents_ndcg_is_itself(track, top):
             track.runs, qrels, measure="nDCG@10", documents="independent", n_samples=10
         )
         scores = sr.evaluate(track.runs, qrels, "nDCG@10")
-    assert (found.measure, found.graded_measure) == ("nDCG@10", None)
+    assert found.measure == "nDCG@10"
     np.testing.assert_allclose(found.raw, scores.values[0], atol=1e-12)
 
 
@@ -154,65 +150,6 @@ def test_relevant_from_a_grade_on(track):
     # Elsewhere nDCG has no rel: it is not a binary measure.
     with pytest.raises(InputError, match="parameter .rel. of nDCG"):
         sr.parse_measure("nDCG(rel=2)@10")
-
-
-def two_orders():
-    """By nDCG "high" is first (its document has grade 3), by binary nDCG "many"."""
-    qrels = sr.qrels_from_dict({"1": {"a": 3, "b": 1, "c": 1}, "2": {"a": 3, "b": 1, "c": 1}})
-    rankings = {"high": "axyz", "many": "xbcz", "none": "xyzb"}
-    runs = [
-        sr.run_from_dict(
-            {t: dict(zip(docs, (9.0, 5.0, 4.0, 1.0), strict=True)) for t in "12"}, name=name
-        )
-        for name, docs in rankings.items()
-    ]
-    return runs, qrels
-
-
-def test_another_order_of_the_runs_is_told():
-    runs, qrels = two_orders()
-    with pytest.warns(SteadyrankWarning) as told:
-        found = sr.simulate(runs, qrels, measure="nDCG@10", documents="independent", n_samples=20)
-    assert [str(warning.message) for warning in told] == [
-        "simulated documents have no grades: binary nDCG@10 (grade ≥ 1) was simulated, not "
-        "nDCG@10, which orders 1 of 3 pairs of runs differently; many is first "
-        "here, high by nDCG@10"
-    ]
-    order = found.graded_order
-    expected = kendalltau(found.raw_mean, sr.evaluate(runs, qrels, "nDCG@10").mean()[0]).statistic
-    assert order.tau == pytest.approx(expected)
-    # The same order is not warned of, nor is a measure that is itself: warnings are errors here.
-    for same, measure in ((runs[1:], "nDCG@10"), (runs, "AP")):
-        sr.simulate(same, qrels, measure=measure, documents="independent", n_samples=20)
-
-
-def as_ranks(run, name, score):
-    return sr.run_from_dict(
-        {
-            topic: {doc: score(rank) for rank, (doc, _) in enumerate(run.ranking(topic), start=1)}
-            for topic in run.topics
-        },
-        name=name,
-    )
-
-
-def test_ranks_in_disguise_are_told(track):
-    steps = as_ranks(track.runs[0], "steps", lambda rank: 1000.0 - rank)
-    inverse = as_ranks(track.runs[1], "inverse", lambda rank: 1.0 / rank)
-    with pytest.warns(SteadyrankWarning, match="scores that only number the ranks") as told:
-        sr.simulate(
-            [steps, inverse, track.runs[2]], track.complete, documents="independent", n_samples=20
-        )
-    (message,) = [str(warning.message) for warning in told]
-    assert "(inverse and steps)" in message
-    assert 'score_source="rank"' in message
-    # Warnings are errors here.
-    runs = [steps, inverse, track.runs[2]]
-    apart = {"documents": "independent", "n_samples": 20}
-    sr.simulate(runs, track.complete, score_source="rank", **apart)
-    sr.simulate(track.runs, track.complete, **apart)
-    # Of shared documents only the order enters.
-    sr.simulate(runs, track.complete, n_samples=20)
 
 
 def test_modes_and_what_takes_precedence_over_them(track):
@@ -535,7 +472,6 @@ def test_a_run_without_real_scores_is_told(track):
         ({"alpha": 1.5}, "alpha"),
         ({"denominator": "none"}, "denominator"),
         ({"score_source": "file"}, "score source"),
-        ({"device": "tpu"}, "device"),
         ({"missing": "skip"}, "missing topics"),
     ],
 )

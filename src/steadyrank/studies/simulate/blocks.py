@@ -125,9 +125,6 @@ class Setup:
     raw: np.ndarray
     """[run, topic]: the measure of the observed rankings."""
     notes: RunNotes
-    graded_measure: str | None = None
-    graded: np.ndarray | None = None
-    """[run, topic]: the graded measure if its binary version is simulated."""
     plain: int = 0
     fingerprint: str
     """Digest of everything that the samples depend on."""
@@ -172,8 +169,6 @@ def independent_setup(
         measure=asked.name_on(qrels),
         raw=np.stack([raw_values(ranks, blocks, judged, gain) for ranks, blocks in runs]),
         notes=profiles.notes,
-        graded_measure=None if profiles.graded is None else str(asked.measure),
-        graded=profiles.graded,
         plain=profiles.plain,
         fingerprint=_fingerprint(columns, profiles.notes, topics),
     )

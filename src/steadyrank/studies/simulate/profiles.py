@@ -28,8 +28,7 @@ from steadyrank.data.qrels import JudgedRun, Qrels
 from steadyrank.data.read.runs import header_of, read_runs
 from steadyrank.data.run import Run
 from steadyrank.errors import InputError, bad_value, check_choice
-from steadyrank.measures.check import is_rank_like
-from steadyrank.measures.scoring import Recipe, find_judged_documents, score_topics
+from steadyrank.measures.scoring import find_judged_documents
 from steadyrank.studies.simulate.sampler_kernels import Cells
 from steadyrank.studies.simulate.sampler_laws import total_weight
 
@@ -133,25 +132,6 @@ def _tied_groups(scores, is_relevant, out, bins):
 
 
 @part
-def _middle_deviation(values):
-    """Return the median absolute deviation of sorted values, searched outward from the middle."""
-    n = len(values)
-    left = (n - 1) // 2
-    right = left + 1
-    middle = 0.5 * (values[left] + values[n // 2])
-    before = here = 0.0
-    for _ in range(n // 2 + 1):
-        before = here
-        if right == n or (left >= 0 and abs(values[left] - middle) <= abs(values[right] - middle)):
-            here = abs(values[left] - middle)
-            left -= 1
-        else:
-            here = abs(values[right] - middle)
-            right += 1
-    return here if n % 2 else 0.5 * (before + here)
-
-
-@part
 def _deviation(values):
     mean = squares = 0.0
     for value in values:
@@ -173,7 +153,7 @@ def bandwidth_of(values, rule, number):
     if rule == NUMBER:
         return number
     if rule == ROBUST:
-        spread = _middle_deviation(values) / 0.6745
+        spread = np.median(np.abs(values - np.median(values))) / 0.6745
         return (spread if spread > 0.0 else reach) * (4.0 / (3.0 * n)) ** 0.2
     return _deviation(values) * (n if rule == SCOTT else 0.75 * n) ** -0.2
 
@@ -416,8 +396,6 @@ class RunNotes:
     """Number of cells that retrieved no relevant document: they score 0 in every sample."""
     constant: tuple[str, ...]
     """Runs that give all documents of every topic the same score."""
-    rank_like: tuple[str, ...] = ()
-    """Runs whose scores are a function of the rank."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -432,8 +410,6 @@ class ScoreProfiles:
     """Where each topic's ranks begin and end."""
     longest: int
     """Number of documents of the longest ranking."""
-    graded: np.ndarray | None
-    """[run, topic]: the graded measure of the observed rankings, if requested."""
     plain: int
     """Number of cells with a class too small or too constant to smooth: it is bootstrapped."""
 
@@ -449,13 +425,12 @@ def score_profiles(
     bandwidth: Bandwidth | float = "scott",
     kernel: KernelName = "gaussian",
     score_source: ScoreSource = "score",
-    graded: Recipe | None = None,
     **machine: Any,
 ) -> ScoreProfiles:
     """Return the cells of every run on every topic of `topics`.
 
     A document is relevant if its grade is at least `level`; unjudged documents are not. Runs (as
-    `read_runs` takes them) are read once, also for `graded`; `machine` is `jobs` and `progress`.
+    `read_runs` takes them) are read once; `machine` is `jobs` and `progress`.
     """
     check_drawing(model, depth, bandwidth, kernel, score_source)
     wanted = np.array([qrels.position[topic] for topic in topics], np.int64)
@@ -479,10 +454,8 @@ def score_profiles(
             stops - starts,
             np.diff(blocks),
             by_score and is_constant(run.scores, starts, stops),
-            by_score and is_rank_like(run),
             blocks,
             ranks,
-            None if graded is None else score_topics(judged, qrels, [graded])[0, wanted],
             *bins,
         )
 
@@ -497,10 +470,8 @@ class _RunProfile(NamedTuple):
     lengths: np.ndarray
     n_relevant: np.ndarray
     constant: bool
-    rank_like: bool
     blocks: np.ndarray
     ranks: np.ndarray
-    graded: np.ndarray | None
     ends: np.ndarray
     relevant: np.ndarray
     others: np.ndarray
@@ -544,7 +515,7 @@ def is_constant(scores: np.ndarray, starts: np.ndarray, stops: np.ndarray) -> bo
 def in_order_of_names(given: Sequence[Any]) -> tuple[list[Any], RunNotes]:
     """Return the parts of all runs, sorted by name, and the notes on the runs.
 
-    A part has `run`, [topic] `lengths` and `n_relevant`, `constant`, and may have `rank_like`.
+    A part has `run`, [topic] `lengths` and `n_relevant`, and `constant`.
     """
     names = [part.run.name for part in given]
     parts = [given[place] for place in order_by_name(names)]
@@ -554,7 +525,6 @@ def in_order_of_names(given: Sequence[Any]) -> tuple[list[Any], RunNotes]:
         missing=np.array([int((part.lengths == 0).sum()) for part in parts]),
         none_relevant=int(sum((part.n_relevant == 0).sum() for part in parts)),
         constant=tuple(part.run.name for part in parts if part.constant),
-        rank_like=tuple(part.run.name for part in parts if getattr(part, "rank_like", False)),
     )
     return parts, notes
 
@@ -564,7 +534,6 @@ def _profiles_of(judged: np.ndarray, depth: Depth, given: list[_RunProfile]) -> 
     lengths = np.concatenate([part.lengths for part in parts])
     offsets = np.concatenate([[0], np.cumsum([len(part.relevant) for part in parts])])
     ends = [part.ends + offset for part, offset in zip(parts, offsets[:-1], strict=True)]
-    graded = [part.graded for part in parts if part.graded is not None]
     starts = np.concatenate([[0], *ends])
     if len(starts) > 1 and int(np.diff(starts).max()) > MOST_BINS:
         raise InputError(
@@ -587,7 +556,6 @@ def _profiles_of(judged: np.ndarray, depth: Depth, given: list[_RunProfile]) -> 
         ranks=tuple(part.ranks for part in parts),
         blocks=tuple(part.blocks for part in parts),
         longest=int(lengths.max(initial=0)),
-        graded=np.stack(graded) if graded else None,
         plain=int(sum(part.plain.sum() for part in parts)),
     )
 

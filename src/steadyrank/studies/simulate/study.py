@@ -51,17 +51,10 @@ from steadyrank.studies.simulate.profiles import (
     check_drawing,
     score_profiles,
 )
-from steadyrank.studies.simulate.result import (
-    Device,
-    Documents,
-    Mode,
-    SimulatePart,
-    SimulateResult,
-    grades_words,
-)
+from steadyrank.studies.simulate.result import Documents, Mode, SimulatePart, SimulateResult
 from steadyrank.studies.simulate.shared_lists import shared_lists
 from steadyrank.studies.simulate.statistics import predict, rank_intervals_of
-from steadyrank.words import by_number, counted, some
+from steadyrank.words import by_number, counted
 
 __all__ = ["SimulatePart", "SimulateResult", "simulate"]
 
@@ -70,9 +63,6 @@ DEFAULT_DEPTH: Mapping[Mode, Depth] = {"sound": "retrieved", "paper": 1000}
 
 DEFAULT_DENOMINATOR: Mapping[Mode, Denominator] = {"sound": "poisson", "paper": "judged"}
 """Denominators of independent runs. The paper uses "judged", whose means are too low."""
-
-MOST_NAMES = 3
-"""Number of runs that a warning names."""
 
 Missing = Literal["zero", "error"]
 
@@ -110,7 +100,6 @@ def simulate(
     bin_width: float = WIDTH,
     missing: Missing = "zero",
     no_relevant: NoRelevant = "zero",
-    device: Device = "cpu",
     store: str | os.PathLike[str] | None = None,
     part: tuple[int, int] | None = None,
     jobs: int | None = None,
@@ -138,8 +127,7 @@ def simulate(
     rel : int, optional
         Lowest relevant grade, 1 unless given. Documents of independent runs have no other grades.
         Their nDCG therefore differs from nDCG unless all relevant documents have one grade: the
-        result calls it "binary nDCG@10 (grade ≥ 1)", and a warning counts the pairs of runs that
-        nDCG@10 orders differently.
+        result calls it "binary nDCG@10 (grade ≥ 1)".
     documents : str, optional
         "shared": all runs rank the same new collection. "independent", as in the paper: for each
         run the number of relevant documents is Poisson with the observed number as its mean, and
@@ -172,8 +160,6 @@ def simulate(
         Bins of the error rate; the last one has no upper end.
     missing, no_relevant : str
         As in `evaluate`.
-    device : str
-        Always "cpu".
     store : path, optional
         Folder that keeps finished blocks of samples: the same call continues where it stopped.
     part : (int, int), optional
@@ -220,7 +206,7 @@ def simulate(
     ((500, 3), 1.0)
     """
     seed = seed_from(rng)
-    _check(n_samples, alpha, missing, no_relevant, device, mode)
+    _check(n_samples, alpha, missing, no_relevant, mode)
     check_part(part, store)
     _check_bins(n_bins, bin_width)
     documents = _documents(documents, mode, model, denominator)
@@ -250,7 +236,6 @@ def simulate(
             model=model,
             bandwidth=bandwidth,
             kernel=kernel,
-            graded=None if asked.is_itself(judged) else prepare(kept, judged.max_grade),
             **common,
         )
         smooth = model != "bootstrap"
@@ -272,7 +257,6 @@ def simulate(
         "rel": level,
         "depth": depth,
         "denominator": denominator,
-        "device": device,
         "block": study.block,
         "data": setup.fingerprint,
     }
@@ -285,12 +269,9 @@ def simulate(
     if is_shared and mode == "sound":
         prediction = predict(setup.raw.mean(axis=1), summary.means, seed=seed, jobs=jobs)
         summary = summary._replace(prediction=prediction, rank_share=prediction.rank_share)
-    graded = setup.graded
     summary, raw = in_given_order(summary, given), setup.raw[given]
-    result = SimulateResult(
+    return SimulateResult(
         measure=setup.measure,
-        graded_measure=setup.graded_measure,
-        graded_mean=None if graded is None else graded.mean(axis=1)[given],
         documents=documents,
         mode=mode,
         model=model,
@@ -300,7 +281,6 @@ def simulate(
         kernel=kernel,
         denominator=denominator,
         score_source=score_source,
-        device=device,
         seed=seed,
         runs=tuple(notes.runs[place].name for place in given),
         topics=tuple(topics),
@@ -320,11 +300,6 @@ def simulate(
         plain=setup.plain,
         truncated=0 if is_shared else summary.odd,
     )
-    order = result.graded_order
-    if order is not None and order.n_reversed:
-        said = "; ".join(grades_words(result))
-        warn(f"simulated documents have no grades: {said}", stacklevel=3)
-    return result
 
 
 def check_part(part: Any, store: Any) -> None:
@@ -363,9 +338,7 @@ def _documents(
     return documents
 
 
-def _check(
-    n_samples: int, alpha: float, missing: str, no_relevant: str, device: str, mode: str
-) -> None:
+def _check(n_samples: int, alpha: float, missing: str, no_relevant: str, mode: str) -> None:
     if not isinstance(n_samples, (int, np.integer)) or not 1 <= n_samples < 2**31:
         raise bad_value("n_samples", "be a whole number of at least 1", n_samples)
     check_open_unit("alpha", alpha)
@@ -373,7 +346,6 @@ def _check(
     check_choice(
         "way to treat topics without relevant documents", no_relevant, get_args(NoRelevant)
     )
-    check_choice("device", device, get_args(Device))
     check_choice("mode", mode, get_args(Mode))
 
 
@@ -399,7 +371,7 @@ def _topics(qrels: Qrels, level: int, no_relevant: NoRelevant) -> tuple[str, ...
 
 
 def _report(notes: RunNotes, topics: Sequence[str], missing: Missing) -> None:
-    """Warn about missing topics and about scores that are constant or ranks."""
+    """Warn about missing topics and constant scores."""
     n_topics = len(topics)
     if (notes.missing == n_topics).all():
         raise InputError(
@@ -413,12 +385,6 @@ def _report(notes: RunNotes, topics: Sequence[str], missing: Missing) -> None:
             f"{counted(len(notes.constant), 'run gives', 'runs give')} all documents of a topic "
             f"the same score (first {notes.constant[0]!r}): their order is random; use ranks "
             f"instead of scores with {arg('score_source', 'rank')}"
-        )
-    if notes.rank_like:
-        have = counted(len(notes.rank_like), "run has", "runs have")
-        warn(
-            f"{have} scores that only number the ranks ({some(notes.rank_like, MOST_NAMES)}): use "
-            f"ranks instead of scores with {arg('score_source', 'rank')}, or omit these runs"
         )
 
 

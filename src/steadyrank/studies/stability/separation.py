@@ -29,7 +29,7 @@ from steadyrank.data.scores import Scores
 from steadyrank.errors import InputError, SteadyrankWarning
 from steadyrank.measures.evaluate import evaluate
 from steadyrank.measures.names import parse_measure
-from steadyrank.measures.tie_orders import has_expectation
+from steadyrank.measures.ties import has_expectation
 from steadyrank.stats.pairs import decisions
 from steadyrank.stats.pairs.decisions import Decided
 from steadyrank.stats.pairs.max_t import max_t, max_t_level

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from steadyrank.measures.names import parse_measure
-from steadyrank.measures.tie_orders import has_expectation
+from steadyrank.measures.ties import has_expectation
 from steadyrank.present.json import picked
 from steadyrank.present.view import Col, FigureSpec, Finding, TableSpec, View, Words
 from steadyrank.studies.part import Job, part_of

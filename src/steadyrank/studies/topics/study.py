@@ -44,8 +44,8 @@ from steadyrank.errors import (
     warn,
 )
 from steadyrank.measures.arguments import data_first
+from steadyrank.measures.evaluate import scores_of
 from steadyrank.measures.names import counts_documents
-from steadyrank.measures.scored import scores_of
 from steadyrank.stats.pairs.decisions import Decided, adjust
 from steadyrank.stats.pairs.difference_bins import WIDTH, check_width
 from steadyrank.stats.pairs.max_t import max_t, max_t_level
