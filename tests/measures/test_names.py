@@ -24,7 +24,7 @@ CANONICAL = words(
     nG(gains=(0,1,3))@1 Twist Twist(rel=2) Success@5 Judged Judged@10 nDCG(judged_only=True)@10
     AP(rel=2,judged_only=True) Bpref Bpref(rel=2) infAP IPrec@0.1 IPrec@0.0 IPrec@1.0
     IPrec(rel=2,judged_only=True)@0.25 SetP SetP(relative=True) SetR(rel=2) SetF(beta=0.5) SetAP
-    NumRet NumRet(rel=2) NumRel NumRelRet(rel=2) Compat Compat(p=0.9,normalize=False)
+    NumRet NumRet(rel=2) NumRel NumRelRet(rel=2) Compat Compat(p=0.9)
     """
 )
 
@@ -153,7 +153,9 @@ def test_measures_of_ir_measures_are_understood():
     }
     for theirs, ours in pairs.items():
         assert str(parse_measure(theirs)) == ours
-    refused("unknown measure .alpha_nDCG", parse_measure, m.alpha_nDCG @ 10, error=sr.UnknownNameError)
+    refused(
+        "unknown measure .alpha_nDCG", parse_measure, m.alpha_nDCG @ 10, error=sr.UnknownNameError
+    )
 
 
 @pytest.mark.parametrize("text", ["Rprec@10", "Twist@5", "r-precision@5", "Rprec_10", "nG@2"])

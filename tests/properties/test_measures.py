@@ -51,7 +51,7 @@ BLIND_TO_JUDGED = [
 EVERY_MEASURE = [
     *BLIND_TO_JUDGED,
     *("SetP", "SetP(relative=True)", "SetF(beta=2)", "SetAP", "Compat"),
-    *("Compat(p=0.5,normalize=False)", "AP(judged_only=True)", "nDCG(judged_only=True)@3"),
+    *("Compat(p=0.5)", "AP(judged_only=True)", "nDCG(judged_only=True)@3"),
     *("Twist(judged_only=True)", "Compat(judged_only=True)", "RBP(residual=True)", "Judged"),
     "Judged@3",
 ]

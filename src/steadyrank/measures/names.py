@@ -77,11 +77,7 @@ KINDS: Mapping[str, Kind] = {
     "NumRet": _kind("documents retrieved", "none", {"rel": None, **_CONDENSED}, is_count=True),
     "NumRel": _kind("relevant documents judged", "none", {"rel": 1}, is_count=True),
     "NumRelRet": _kind("relevant documents retrieved", "none", {"rel": 1}, is_count=True),
-    "Compat": _kind(
-        "rank-biased overlap with the ideal list",
-        "none",
-        {"p": 0.95, "normalize": True, **_CONDENSED},
-    ),
+    "Compat": _kind("rank-biased overlap with the ideal list", "none", {"p": 0.95, **_CONDENSED}),
 }
 
 _SPELLINGS = {
@@ -126,7 +122,7 @@ RULES: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
     "beta": ("a number of at least 0", lambda v: _is_number(v) and 0 <= v < float("inf")),
     "recall": ("a number from 0 to 1", lambda v: _is_number(v) and 0 <= v <= 1),
     **dict.fromkeys(
-        ("graded", "judged_only", "relative", "residual", "normalize"),
+        ("graded", "judged_only", "relative", "residual"),
         ("True or False", lambda v: isinstance(v, bool)),
     ),
     "dcg": ("'log2' or 'exp-log2'", lambda v: v in ("log2", "exp-log2")),

@@ -52,7 +52,6 @@ KERNELS = {
     "NumRel": k.n_judged_relevant,
     "NumRelRet": k.n_relevant_retrieved,
     "Compat": ideal_kernels.compatibility,
-    "Compat raw": ideal_kernels.raw_compatibility,
 }
 
 _LOOK_AT_ALL = ("Judged", "Bpref", "infAP", "RBP residual")
@@ -192,7 +191,6 @@ def kernel_of(measure: Measure) -> str:
         "NumRet": ("NumRelRet", measure.parameter("rel") is not None),
         "SetP": ("SetP relative", measure.parameter("relative")),
         "RBP": ("RBP residual", measure.parameter("residual")),
-        "Compat": ("Compat raw", measure.parameter("normalize") is False),
     }
     variant, is_meant = variants.get(measure.name, ("", False))
     return variant if is_meant else measure.name

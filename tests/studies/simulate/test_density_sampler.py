@@ -14,7 +14,7 @@ import steadyrank as sr
 from steadyrank.measures.names import parse_measure
 from steadyrank.studies.simulate.measures import make_gain
 from steadyrank.studies.simulate.profiles import joined_bins, score_profiles
-from steadyrank.studies.simulate.sampler_kernels import Cells, sample_cells, sample_densities
+from steadyrank.studies.simulate.sampler_kernels import Cells, sample_cells
 
 DEPTH = 1000
 
@@ -36,7 +36,7 @@ def samples(cells: Cells, n_samples: int, measure: str, tilt: float = 0.0) -> np
     gain = make_gain(parse_measure(measure), "judged", cells)
     values = np.empty((1, n_samples))
     tilts = np.full(len(cells.relevant), tilt)
-    sample_densities(cells, tilts, 0, np.uint64(3), 0, gain, values)
+    sample_cells(cells, tilts, 0, np.uint64(3), 0, gain, values)
     return values[0]
 
 
@@ -134,7 +134,7 @@ def test_few_documents_drawn_to_a_great_depth_have_the_law_of_the_pieces(measure
     cells = score_profiles([run], qrels, topics=["1"], model="kde", depth=DEPTH).cells
     gain = make_gain(parse_measure(measure), "judged", cells)
     joined, pieces = np.empty((2, 1, 300_000))
-    sample_densities(*joined_bins(cells), 0, np.uint64(1), 0, gain, joined)
-    sample_cells(cells, 0, np.uint64(2), 0, gain, pieces)
+    sample_cells(*joined_bins(cells), 0, np.uint64(1), 0, gain, joined)
+    sample_cells(cells, None, 0, np.uint64(2), 0, gain, pieces)
     error = np.sqrt((joined.var() + pieces.var()) / joined.size)
     assert abs(joined.mean() - pieces.mean()) < 4.5 * error + 1e-5

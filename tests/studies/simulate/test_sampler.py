@@ -16,7 +16,7 @@ from steadyrank.measures.names import parse_measure
 from steadyrank.studies.simulate import profiles as profile_kernels
 from steadyrank.studies.simulate.measures import make_gain
 from steadyrank.studies.simulate.profiles import joined_bins, score_profiles
-from steadyrank.studies.simulate.sampler_kernels import Cells, sample_cells, sample_densities
+from steadyrank.studies.simulate.sampler_kernels import Cells, sample_cells
 
 UNRETRIEVED = 5
 BUDGET = int(os.environ.get("STEADYRANK_CELLS", "1"))
@@ -65,9 +65,9 @@ def samples(relevant, others, n_samples, seed, *, measure="AP", denominator="jud
     gain = make_gain(parse_measure(measure), denominator, profiles.cells)
     out = np.empty((1, n_samples))
     if options.get("model") == "kde":
-        sample_densities(*joined_bins(profiles.cells), 0, np.uint64(seed), 0, gain, out)
+        sample_cells(*joined_bins(profiles.cells), 0, np.uint64(seed), 0, gain, out)
     else:
-        sample_cells(profiles.cells, 0, np.uint64(seed), 0, gain, out)
+        sample_cells(profiles.cells, None, 0, np.uint64(seed), 0, gain, out)
     return out[0]
 
 
@@ -176,7 +176,7 @@ def test_one_relevant_document_of_a_tilted_bin_has_the_law_of_the_tilt():
     gain = make_gain(parse_measure("RR"), "judged", cells)
     for tilt in (0.5, -0.3):
         values = np.empty((1, 4_000_000))
-        sample_densities(cells, np.array([tilt]), 0, np.uint64(5), 0, gain, values)
+        sample_cells(cells, np.array([tilt]), 0, np.uint64(5), 0, gain, values)
         above = np.rint(1 / values[values > 0]).astype(int) - 1
         observed = np.bincount(above, minlength=10)
         expected = (1 + tilt * (9 - 2 * np.arange(10)) / 11) / 10 * len(above)
@@ -205,8 +205,8 @@ def test_a_density_s_value_depends_on_seed_cell_and_replicate_alone():
     joined, tilt = joined_bins(cells)
     gain = make_gain(parse_measure("AP"), "judged", cells)
     whole, part = np.empty((len(cells.tail), 300)), np.empty((3, 100))
-    sample_densities(joined, tilt, 0, np.uint64(9), 0, gain, whole)
-    sample_densities(joined, tilt, 2, np.uint64(9), 200, gain, part)
+    sample_cells(joined, tilt, 0, np.uint64(9), 0, gain, whole)
+    sample_cells(joined, tilt, 2, np.uint64(9), 200, gain, part)
     np.testing.assert_array_equal(part, whole[2:5, 200:])
 
 
@@ -296,14 +296,14 @@ def test_a_value_depends_on_seed_cell_and_replicate_alone():
     gain = make_gain(parse_measure("AP"), "judged", profiles.cells)
     n_cells = len(profiles.cells.tail)
     whole = np.empty((n_cells, 300))
-    sample_cells(profiles.cells, 0, np.uint64(9), 0, gain, whole)
+    sample_cells(profiles.cells, None, 0, np.uint64(9), 0, gain, whole)
     for _ in range(10):
         cell, sample = int(rng.integers(n_cells)), int(rng.integers(300))
         part = np.empty((min(3, n_cells - cell), 300 - sample))
-        sample_cells(profiles.cells, cell, np.uint64(9), sample, gain, part)
+        sample_cells(profiles.cells, None, cell, np.uint64(9), sample, gain, part)
         np.testing.assert_array_equal(part, whole[cell : cell + len(part), sample:])
     other = np.empty_like(whole)
-    sample_cells(profiles.cells, 0, np.uint64(10), 0, gain, other)
+    sample_cells(profiles.cells, None, 0, np.uint64(10), 0, gain, other)
     assert not (other == whole)[profiles.cells.n_relevant > 3].all(axis=1).any()
 
 
@@ -322,7 +322,7 @@ def test_samples_of_neighbouring_cells_and_replicates_are_uncorrelated():
     )
     gain = make_gain(parse_measure("AP"), "judged", cells)
     values = np.empty((40, 4096))
-    sample_cells(cells, 0, np.uint64(1), 0, gain, values)
+    sample_cells(cells, None, 0, np.uint64(1), 0, gain, values)
     off = (values - values.mean(axis=1, keepdims=True)) / values.std(axis=1, keepdims=True)
     across = off @ off.T / values.shape[1]
     assert np.abs(across[np.triu_indices(40, 1)]).max() < 4.5 / math.sqrt(values.shape[1])
@@ -343,7 +343,7 @@ def test_finer_pieces_of_a_density_change_nothing():
         cells = fine_cells(run, qrels)
         gain = make_gain(parse_measure("AP"), "judged", cells)
         fine = np.empty((1, n_samples))
-        sample_cells(cells, 0, np.uint64(2), 0, gain, fine)
+        sample_cells(cells, None, 0, np.uint64(2), 0, gain, fine)
         assert_same_law(coarse, fine[0])
 
 

@@ -14,7 +14,7 @@ from steadyrank.measures.names import parse_measure
 from steadyrank.studies.simulate import profiles as profile_kernels
 from steadyrank.studies.simulate.measures import make_gain
 from steadyrank.studies.simulate.profiles import joined_bins, score_profiles
-from steadyrank.studies.simulate.sampler_kernels import sample_densities
+from steadyrank.studies.simulate.sampler_kernels import sample_cells
 from steadyrank.studies.simulate.statistics import error_rate
 
 ROOTS = {5: 5**0.5, 6: 6**0.5, 3: 3**0.5}
@@ -61,7 +61,7 @@ def test_equal_in_law_to_drawing_and_sorting(options, n_relevant, apart):
     cells = score_profiles([only], qrels, topics=["1"], **options).cells
     gain = make_gain(parse_measure("AP"), "judged", cells)
     ours = np.empty((1, 40_000))
-    sample_densities(*joined_bins(cells), 0, np.uint64(3), 0, gain, ours)
+    sample_cells(*joined_bins(cells), 0, np.uint64(3), 0, gain, ours)
     plain = np.array([drawn(relevant, others, rng, options) for _ in range(N_SAMPLES)])
     error = np.sqrt(ours.var() / ours.size + plain.var() / N_SAMPLES)
     assert abs(ours.mean() - plain.mean()) < 4.5 * error

@@ -5,7 +5,7 @@ document without a judgment that some run retrieves, at any rank, for a judged t
 no run retrieves are not relevant in any completion. Topics have no document in common, so the
 bounds of a mean over topics are the means of their bounds, and what follows is about one topic.
 
-**Linear** (P, RBP, SetP, NumRelRet, Judged): s_A(x) = J_A + sum over holes of w_A(d) g(x_d), with
+**Linear** (P, RBP, SetP, NumRelRet): s_A(x) = J_A + sum over holes of w_A(d) g(x_d), with
 g from 0 to g_max. The difference of two runs is J_A - J_B + sum (w_A(d) - w_B(d)) g(x_d). Each
 grade is free, so the largest value has g_max where w_A > w_B and 0 elsewhere: *exact*. RBP's
 residual is the highest bound minus the score.
@@ -136,8 +136,6 @@ def _run_bounds(rankings: Rankings, measure: HoledMeasure) -> tuple[np.ndarray, 
     top = np.full(lists.n_open, measure.top_grade, np.int32)
     recipe = measure.recipe
     if measure.family != "other":
-        if measure.measure.name == "Judged":
-            return _judged_bounds(lists, measure)
         return rankings.scores(recipe, nothing), rankings.scores(recipe, top)
     n_graded = rankings.n_graded.copy()
     n_graded[:, -1] += lists.n_deeper  # holes below the cutoff lengthen the ideal list too
@@ -147,13 +145,6 @@ def _run_bounds(rankings: Rankings, measure: HoledMeasure) -> tuple[np.ndarray, 
     has_holes = np.diff(lists.open.blocks).reshape(lowest.shape) > 0
     barren = lists.qrels.best_grades < recipe.level
     return lowest, np.where(barren & has_holes & (recipe.level <= measure.top_grade), 1.0, highest)
-
-
-def _judged_bounds(lists: Lists, measure: HoledMeasure) -> tuple[np.ndarray, np.ndarray]:
-    within = np.clip(lists.lengths, 0, measure.depth)
-    holes = np.diff(lists.open.blocks).reshape(within.shape)
-    lowest = np.asarray((within - holes) / np.maximum(within, 1))
-    return lowest, (within > 0).astype(np.float64)
 
 
 def _in_order_of_documents(entries: CellEntries, *columns: np.ndarray) -> list[np.ndarray]:
@@ -220,8 +211,6 @@ def _hole_weights(lists: Lists, measure: HoledMeasure) -> HoleWeights:
     weights = measure.weights(lists.open.ranks, _lengths_at(lists, lists.open))
     rows, weights = _in_order_of_documents(lists.open, weights)
     judged = _numerators(lists, measure)
-    if measure.measure.name == "Judged":
-        judged = _judged_bounds(lists, measure)[0].ravel()
     blocks = lists.open.blocks
     return HoleWeights(blocks, rows, weights, weights, judged, judged, lists.hole_blocks)
 
@@ -297,7 +286,7 @@ def _bounding(
 ) -> Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]:
     """Return a function that bounds pairs with the same second run.
 
-    It returns the largest differences [pair, topic], and [pair] whether they are attained.
+    It returns the largest differences [pair, topic], and which pairs attain theirs.
     """
     write = _kernel_of(rankings, measure)
     few = _few_of(rankings, measure, _tasks(pairs[np.argsort(pairs[:, 1], kind="stable")]))
@@ -391,8 +380,7 @@ def _few_of(
 ) -> FewHoles | None:
     """Return the arguments for trying all completions of AP and ERR; `tasks` hold all pairs.
 
-    How many holes count as few depends on the work for all pairs, so it is the same on every
-    machine.
+    How many holes are few depends on the work for all pairs, not on the machine.
     """
     if measure.family not in ("AP", "ERR"):
         return None
@@ -420,10 +408,7 @@ def _few_of(
 
 
 def _try_few(few: FewHoles, pairs: np.ndarray, largest: np.ndarray) -> np.ndarray:
-    """Return [pair, topic] numbers of holes; lower `largest` to attained values where they are few.
-
-    With an empty `largest` holes are only counted.
-    """
+    """Return [pair, topic] numbers of holes; lower `largest` to attained values where few."""
     counts = np.empty((len(pairs), len(few.hole_blocks) - 1), np.int64)
     bound_kernels.try_all(few, pairs, counts, largest)
     return counts

@@ -25,7 +25,6 @@ FAMILIES: dict[str, BoundFamily] = {
     "RBP": "linear",
     "SetP": "linear",
     "NumRelRet": "linear",
-    "Judged": "linear",
     "nDCG": "shared",
     "R": "shared",
     "SetR": "shared",
@@ -75,8 +74,6 @@ class HoledMeasure:
     def gains(self) -> np.ndarray:
         """[grade]: factor of a document's weight."""
         grades = np.arange(self.top_grade + 1)
-        if self.measure.name == "Judged":
-            return np.ones(len(grades))
         counted = grades >= self.level
         if self.measure.name in ("nDCG", "nG", "RBP", "ERR"):
             return np.where(counted, self.recipe.gain[: len(grades)], 0.0)
@@ -93,8 +90,6 @@ class HoledMeasure:
         name, inside = self.measure.name, ranks <= self.depth
         if name == "P":
             weights = np.full(len(ranks), 1.0 / self.depth)
-        elif name == "Judged":
-            weights = 1.0 / np.minimum(lengths, self.depth)
         elif name == "SetP":
             weights = 1.0 / lengths
         elif name == "RBP":
@@ -131,8 +126,7 @@ def parse_holed(measure: str | Measure, max_grade: int) -> HoledMeasure:
         raise InputError(
             "no judged document is relevant, so there is no grade to assign to unjudged ones"
         )
-    plain = parsed.name in ("Judged", "NumRelRet")
-    condensed = parsed if plain else parsed(judged_only=True)
+    condensed = parsed if parsed.name == "NumRelRet" else parsed(judged_only=True)
     return HoledMeasure(
         measure=parsed,
         recipe=prepare(parsed, max_grade),

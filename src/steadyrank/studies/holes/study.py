@@ -74,7 +74,7 @@ def holes(
     runs, qrels : object
         As in `evaluate`.
     measure : str or Measure
-        P@k, R@k, AP, nDCG, RR, RBP, ERR, Success@k, Judged@k, nG@1, SetP, SetR, NumRelRet, nERR,
+        P@k, R@k, AP, nDCG, RR, RBP, ERR, Success@k, nG@1, SetP, SetR, NumRelRet, nERR,
         Q, SetF or SetAP.
     more : object, optional
         Further judgments that are added to `qrels`; both must agree on common documents.

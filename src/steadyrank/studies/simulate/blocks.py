@@ -39,7 +39,7 @@ from steadyrank.studies.simulate.measures import (
 )
 from steadyrank.studies.simulate.profiles import RunNotes, ScoreProfiles, joined_bins
 from steadyrank.studies.simulate.result import SimulatePart
-from steadyrank.studies.simulate.sampler_kernels import Cells, Gain, sample_cells, sample_densities
+from steadyrank.studies.simulate.sampler_kernels import Cells, Gain, sample_cells
 from steadyrank.studies.simulate.shared_kernels import make_scratch, scoring_of, shared_kernel
 from steadyrank.studies.simulate.shared_lists import SIDE_BY_SIDE, RankingArrays, SharedLists
 from steadyrank.studies.simulate.statistics import Prediction
@@ -77,10 +77,7 @@ class IndependentRuns:
 
         def some(part: slice) -> int:
             how = int(part.start), self.key, first, self.gain, values[part]
-            if self.smooth is None:
-                return sample_cells(self.cells, *how)
-            bins, tilt = self.smooth
-            return sample_densities(bins, tilt, *how)
+            return sample_cells(*(self.smooth or (self.cells, None)), *how)
 
         return _in_parts(some, len(values), pool)
 

@@ -132,6 +132,25 @@ def _tied_groups(scores, is_relevant, out, bins):
 
 
 @part
+def _middle_deviation(values):
+    """Return the median absolute deviation of sorted values, searched outward from the middle."""
+    n = len(values)
+    left = (n - 1) // 2
+    right = left + 1
+    middle = 0.5 * (values[left] + values[n // 2])
+    before = here = 0.0
+    for _ in range(n // 2 + 1):
+        before = here
+        if right == n or (left >= 0 and abs(values[left] - middle) <= abs(values[right] - middle)):
+            here = abs(values[left] - middle)
+            left -= 1
+        else:
+            here = abs(values[right] - middle)
+            right += 1
+    return here if n % 2 else 0.5 * (before + here)
+
+
+@part
 def _deviation(values):
     mean = squares = 0.0
     for value in values:
@@ -153,7 +172,7 @@ def bandwidth_of(values, rule, number):
     if rule == NUMBER:
         return number
     if rule == ROBUST:
-        spread = np.median(np.abs(values - np.median(values))) / 0.6745
+        spread = _middle_deviation(values) / 0.6745
         return (spread if spread > 0.0 else reach) * (4.0 / (3.0 * n)) ** 0.2
     return _deviation(values) * (n if rule == SCOTT else 0.75 * n) ** -0.2
 
@@ -162,8 +181,8 @@ def bandwidth_of(values, rule, number):
 def _pieces(hits, rest, hit_width, rest_width, survival, stack, out, bins):
     """Write the bins of two densities from `bins` on; return the next free bin.
 
-    The stack holds the remaining pieces, the highest on top: their lower ends, and the relevant
-    and other documents expected above these.
+    The stack holds the remaining pieces, the highest on top: lower ends, and the documents of both
+    kinds expected above these.
     """
     relevant, others, mingled = out
     n_hits, n_rest = len(hits), len(rest)
@@ -262,33 +281,29 @@ def _profile_topics(scores, rows, relevant, rule, number, survival, scratch, out
     return bins
 
 
-def profile_run(
+def _profile_run(
     scores: np.ndarray,
-    starts: np.ndarray,
-    stops: np.ndarray,
-    blocks: np.ndarray,
-    ranks: np.ndarray,
+    rows: tuple[np.ndarray, np.ndarray],
+    relevant: tuple[np.ndarray, np.ndarray],
     rule: int,
     number: float,
-    kernel_name: str = "gaussian",
+    kernel_name: str,
 ) -> tuple[np.ndarray, ...]:
-    """Return the ends of each topic's bins, the bins (relevant, others, mingled), tails, plain.
+    """Return ends of each topic's bins, bins (relevant, others, mingled), tails, which are plain.
 
-    Topic t is rows starts[t] to stops[t] of `scores`, best first, with its relevant documents
-    at ranks[blocks[t]] to ranks[blocks[t + 1]]. `plain` marks the topics in which one class at
-    least could not be smoothed.
+    `rows` and `relevant` are as in `_profile_topics`. In a plain topic one class at least could not
+    be smoothed.
     """
+    (starts, stops), (_, ranks) = rows, relevant
     n_topics, longest = len(starts), int((stops - starts).max(initial=0))
     smooth = rule != NUMBER or number > 0.0
     room = 2 * len(ranks) + n_topics + (n_topics * MOST_PIECES if smooth else 0)
     out = (np.empty(room), np.empty(room), np.empty(room, np.bool_))
-    of_topics = (np.empty(n_topics, np.int64), np.empty(n_topics), np.empty(n_topics, np.bool_))
+    ends, tails, plain = np.empty(n_topics, np.int64), np.empty(n_topics), np.empty(n_topics, bool)
     scratch = np.empty(longest, np.bool_), np.empty(longest), np.empty((DEEPEST, 3))
-    given = scores, (starts, stops), (blocks, ranks), rule, number, SURVIVAL[kernel_name]
-    bins = _profile_topics(*given, scratch, out, of_topics)
-    ends, tails, plain = of_topics
-    plain &= smooth
-    return ends, *(column[:bins].copy() for column in out), tails, plain
+    given = scores, rows, relevant, rule, number, SURVIVAL[kernel_name], scratch
+    bins = _profile_topics(*given, out, (ends, tails, plain))
+    return ends, *(column[:bins].copy() for column in out), tails, plain & smooth
 
 
 @part
@@ -321,10 +336,7 @@ def _joined(relevant, others, hits, rest, rank, scale):
 
 @part
 def _join_cell(relevant, others, mingled, scale, out, tilts, first):
-    """Write the bins of one cell from `first` on; return the next free bin.
-
-    The number of other documents of a sample is `scale` times the sum of the weights.
-    """
+    """Write the bins of one cell, with `scale` documents per weight; return the next free bin."""
     rank = 0.0
     start, n = 0, len(relevant)
     while start < n:
@@ -395,7 +407,7 @@ class RunNotes:
     none_relevant: int
     """Number of cells that retrieved no relevant document: they score 0 in every sample."""
     constant: tuple[str, ...]
-    """Runs that give all documents of every topic the same score."""
+    """Runs that give all documents of a topic the same score."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -427,11 +439,7 @@ def score_profiles(
     score_source: ScoreSource = "score",
     **machine: Any,
 ) -> ScoreProfiles:
-    """Return the cells of every run on every topic of `topics`.
-
-    A document is relevant if its grade is at least `level`; unjudged documents are not. Runs (as
-    `read_runs` takes them) are read once; `machine` is `jobs` and `progress`.
-    """
+    """Return the cells of every run on every topic of `topics`; `machine`: `jobs`, `progress`."""
     check_drawing(model, depth, bandwidth, kernel, score_source)
     wanted = np.array([qrels.position[topic] for topic in topics], np.int64)
     rule, number = NUMBER, 0.0
@@ -442,13 +450,12 @@ def score_profiles(
     by_score = score_source == "score"
 
     def one(run: Run) -> _RunProfile:
-        starts, stops = topic_rows(run, topics)
+        starts, stops = rows = topic_rows(run, topics)
         judged = find_judged_documents(run, qrels, relevant_only=level >= 1)
         blocks, ranks, _ = relevant_ranks(judged, qrels, wanted, level)
         first = np.repeat(run.blocks[:-1], np.diff(run.blocks))
         # -1 for the first document of each topic, -2 for the second, and so on
         scores = run.scores if by_score else first - np.arange(len(run.scores)) - 1.0
-        bins = profile_run(scores, starts, stops, blocks, ranks, rule, number, kernel)
         return _RunProfile(
             header_of(run),
             stops - starts,
@@ -456,7 +463,7 @@ def score_profiles(
             by_score and is_constant(run.scores, starts, stops),
             blocks,
             ranks,
-            *bins,
+            *_profile_run(scores, rows, (blocks, ranks), rule, number, kernel),
         )
 
     parts = read_runs(runs).map(one, **machine)
@@ -513,10 +520,7 @@ def is_constant(scores: np.ndarray, starts: np.ndarray, stops: np.ndarray) -> bo
 
 
 def in_order_of_names(given: Sequence[Any]) -> tuple[list[Any], RunNotes]:
-    """Return the parts of all runs, sorted by name, and the notes on the runs.
-
-    A part has `run`, [topic] `lengths` and `n_relevant`, and `constant`.
-    """
+    """Return the parts of all runs, sorted by name, and the notes on the runs."""
     names = [part.run.name for part in given]
     parts = [given[place] for place in order_by_name(names)]
     notes = RunNotes(
