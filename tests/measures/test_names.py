@@ -181,7 +181,7 @@ def test_a_cutoff_is_a_whole_number():
         ERR(max_rel=2.5) Q(beta=-1) Q(beta=inf) Q(beta=nan) nDCG(dcg='log') nDCG(dcg=2)
         nDCG(gains=3) nDCG(gains=(0)) nDCG(gains=()) nDCG(gains=(0,-1)) nDCG(gains=(0,3,1))
         nDCG(gains=(0,nan)) nDCG(gains=(0,inf)) nDCG(gains=(0,x)) nDCG(gains=[0,1,3]) rbp.0
-        IPrec@1.5 IPrec@-0.1 IPrec@nan IPrec@x AP(judged_only=1) Compat(normalize=no)
+        IPrec@1.5 IPrec@-0.1 IPrec@nan IPrec@x AP(judged_only=1) Compat(p=no)
         SetP(relative=2)
         """
     ),
@@ -257,7 +257,6 @@ VALUES = {
     "judged_only": st.booleans(),
     "relative": st.booleans(),
     "residual": st.booleans(),
-    "normalize": st.booleans(),
     "dcg": st.sampled_from(["log2", "exp-log2"]),
     "gains": st.lists(st.floats(0, 1e300) | st.integers(0, 100), min_size=1, max_size=5).map(
         lambda gains: (0, *sorted(gains))

@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any, Literal, Unpack, get_args
+from typing import Any, Literal, NamedTuple, Unpack, get_args
 
 import numpy as np
 
@@ -50,24 +50,7 @@ Missing = Literal["zero", "skip", "error"]
 NoRelevant = Literal["zero", "skip"]
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class _Job:
-    """Settings that all runs share."""
-
-    qrels: Qrels
-    recipes: list[Recipe]
-    ties: Ties
-    missing: float
-    no_relevant: float
-
-    @cached_property
-    def relevant_only(self) -> bool:
-        """Whether no measure depends on documents of grade 0 and below."""
-        return not any(recipe.needs_all for recipe in self.recipes)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Outcome:
+class _Outcome(NamedTuple):
     """One run's scores [measure, topic], without the run itself, which may be large."""
 
     run: Run
@@ -163,17 +146,15 @@ def evaluate(
     if len(judged) == 0:
         raise InputError("the qrels hold no judgments")
     parsed = named or at_level(parse_measures(default_measures(judged)), rel)
-    job = _Job(
-        qrels=judged,
-        recipes=[prepare(measure, judged.max_grade) for measure in parsed],
-        ties=ties,
-        missing=0.0 if missing == "zero" else np.nan,
-        no_relevant=0.0 if no_relevant == "zero" else np.nan,
-    )
+    recipes = [prepare(measure, judged.max_grade) for measure in parsed]
     if ties == "average":
-        check_expectations(job.recipes)
+        check_expectations(recipes)
+    without: Any = {
+        "missing": 0.0 if missing == "zero" else np.nan,
+        "no_relevant": 0.0 if no_relevant == "zero" else np.nan,
+    }
     outcomes = to_read.map(
-        partial(_evaluate_run, job=job),
+        partial(_evaluate_run, qrels=judged, recipes=recipes, ties=ties, **without),
         jobs=jobs,
         scheduler=scheduler,
         executor=executor,
@@ -183,7 +164,7 @@ def evaluate(
     to_read.check_headers(headers)
     lacking = [(outcome.run.name, outcome.lacking) for outcome in outcomes]
     report_coverage(lacking, [outcome.unknown for outcome in outcomes], judged, missing)
-    report_no_relevant(judged, job.recipes, "0" if no_relevant == "zero" else "NaN", stacklevel=4)
+    report_no_relevant(judged, recipes, "0" if no_relevant == "zero" else "NaN", stacklevel=4)
     if rel is None:
         _warn_of_grades(judged, parsed)
     scores = Scores(
@@ -233,22 +214,19 @@ def check_treatment(missing: str, no_relevant: str) -> None:
     check_choice(without, no_relevant, get_args(NoRelevant))
 
 
-def _evaluate_run(run: Run, job: _Job) -> _Outcome:
-    if job.ties == "float32":
+def _evaluate_run(
+    run: Run, *, qrels: Qrels, recipes: list[Recipe], ties: Ties, **without: float
+) -> _Outcome:
+    if ties == "float32":
         run = rounded_to_float32(run)
-    without = {"missing": job.missing, "no_relevant": job.no_relevant}
-    if job.ties == "average":
-        values = expected_scores(run, job.qrels, job.recipes, **without)
+    if ties == "average":
+        values = expected_scores(run, qrels, recipes, **without)
     else:
-        judged = find_judged_documents(run, job.qrels, relevant_only=job.relevant_only)
-        values = score_topics(judged, job.qrels, job.recipes, **without)
-    common = len(set(run.topics) & job.qrels.position.keys())
-    return _Outcome(
-        run=header_of(run),
-        values=values,
-        lacking=len(job.qrels.topics) - common,
-        unknown=len(run.topics) - common,
-    )
+        relevant_only = not any(recipe.needs_all for recipe in recipes)
+        judged = find_judged_documents(run, qrels, relevant_only=relevant_only)
+        values = score_topics(judged, qrels, recipes, **without)
+    common = len(set(run.topics) & qrels.position.keys())
+    return _Outcome(header_of(run), values, len(qrels.topics) - common, len(run.topics) - common)
 
 
 def rounded_to_float32(run: Run) -> Run:

@@ -258,7 +258,10 @@ def parse_measure(text: str | Measure) -> Measure:
 
 @functools.lru_cache(maxsize=1024)
 def _parsed(text: str) -> Measure:
-    name, inside, cutoff = _name_parts(text)
+    match = re.fullmatch(r"\s*([^\s(@]+)\s*(?:\((.*)\))?\s*(?:@\s*([^\s@]+))?\s*", text, re.DOTALL)
+    if match is None:
+        raise InputError(f"{text!r} is not a measure's name: write it like nDCG@10 or AP(rel=2)")
+    name, inside, cutoff = match.groups()
     base, rank = _base_measure(name)
     measure = base(**_parse_parameters(inside, text)) if inside else base
     if cutoff is not None:
@@ -267,37 +270,9 @@ def _parsed(text: str) -> Measure:
         rank = cutoff
     if rank is None:
         return measure.checked()
-    is_recall = measure.kind.cutoff == "recall"
-    return (measure @ (_parse_number if is_recall else _parse_cutoff)(rank, text)).checked()
-
-
-def _name_parts(text: str) -> tuple[str, str | None, str | None]:
-    match = re.fullmatch(r"\s*([^\s(@]+)\s*(?:\((.*)\))?\s*(?:@\s*([^\s@]+))?\s*", text, re.DOTALL)
-    if match is None:
-        raise InputError(f"{text!r} is not a measure's name: write it like nDCG@10 or AP(rel=2)")
-    name, inside, cutoff = match.groups()
-    return name, inside, cutoff
-
-
-def split_parameter(text: str, key: str) -> tuple[str, Value | None]:
-    """Return a measure's name without one of its parameters, and the value of the parameter.
-
-    >>> split_parameter("nDCG(rel=2)@10", "rel"), split_parameter("AP", "rel")
-    (('nDCG@10', 2), ('AP', None))
-    """
-    name, inside, cutoff = _name_parts(text)
-    parameters = _parse_parameters(inside, text) if inside else {}
-    if key not in parameters:
-        return text, None
-    value = check_parameter(name, key, parameters.pop(key))
-    rest = ",".join(f"{other}={_show(given)}" for other, given in parameters.items())
-    return name + (f"({rest})" if rest else "") + (f"@{cutoff}" if cutoff else ""), value
-
-
-def _parse_cutoff(rank: str, text: str) -> int:
-    if not re.fullmatch("[0-9]{1,9}", rank):
+    if measure.kind.cutoff != "recall" and not re.fullmatch("[0-9]{1,9}", rank):
         raise InputError(f"{text[:60]!r}: {_CUTOFF}, got {rank[:20]!r}")
-    return int(rank)
+    return (measure @ _parse_number(rank, text)).checked()
 
 
 def parse_measures(texts: str | Measure | Iterable[str | Measure]) -> list[Measure]:
@@ -324,11 +299,7 @@ def parse_measures(texts: str | Measure | Iterable[str | Measure]) -> list[Measu
 
 
 def is_binary(measure: Measure) -> bool:
-    """Return whether a measure distinguishes only relevant and non-relevant documents.
-
-    >>> [is_binary(parse_measure(name)) for name in ("AP", "nDCG@10", "Q@10", "RBP(graded=True)")]
-    [True, False, False, False]
-    """
+    """Return whether a measure distinguishes only relevant and non-relevant documents."""
     kind = measure.kind.parameters
     return kind.get("rel") == 1 and "gains" not in kind and not measure.parameter("graded")
 
@@ -434,11 +405,7 @@ def _is_taken(name: str) -> bool:
 
 
 def counts_documents(label: str) -> bool:
-    """Return whether a label, which may be any text, names a measure that counts documents.
-
-    >>> counts_documents("NumRet"), counts_documents("AP"), counts_documents("my scores")
-    (True, False, False)
-    """
+    """Return whether a label, which may be any text, names a measure that counts documents."""
     try:
         return parse_measure(label).kind.is_count
     except InputError:
@@ -449,9 +416,6 @@ def largest_difference(label: str, scores: np.ndarray) -> float:
     """Return the largest possible difference of two scores; infinite if the scale is unknown.
 
     Scores outside [0, 1] are on another scale than the measure of this name.
-
-    >>> largest_difference("AP", np.array([0.2])), largest_difference("AP", np.array([20.0]))
-    (1.0, inf)
     """
     try:
         is_share = not parse_measure(label).kind.is_count
@@ -537,12 +501,7 @@ def is_foreign(measure: object) -> bool:
 
 
 def foreign_text(measure: Any) -> str:
-    """Return the name of a measure of ir_measures in a spelling that `parse_measure` accepts.
-
-    >>> from types import SimpleNamespace
-    >>> foreign_text(SimpleNamespace(NAME="P", params={"rel": 2, "cutoff": 5}, AT_PARAM="cutoff"))
-    'P(rel=2)@5'
-    """
+    """Return the name of a measure of ir_measures in a spelling that `parse_measure` accepts."""
     if measure.NAME is None:
         raise InputError(f"{measure!r} is a function of ir_measures: register_measure takes it")
     parameters = dict(measure.params)

@@ -106,8 +106,7 @@ def test_raw_ndcg_has_binary_gains(track):
         ("RBP(p=0.9)", 2, "RBP(p=0.9,rel=2)"),
         ("Success@3", None, "Success@3"),
         ("ndcg_cut_10", None, "binary nDCG@10 (grade ≥ 1)"),
-        ("nDCG(rel=2)@10", None, "binary nDCG@10 (grade ≥ 2)"),
-        ("nDCG(dcg='exp-log2',rel=2)", None, "binary nDCG(dcg='exp-log2') (grade ≥ 2)"),
+        ("nDCG(dcg='exp-log2')", 2, "binary nDCG(dcg='exp-log2') (grade ≥ 2)"),
         (sr.parse_measure("nDCG@5"), 2, "binary nDCG@5 (grade ≥ 2)"),
     ],
 )
@@ -137,19 +136,15 @@ def test_with_one_grade_of_relevant_documents_ndcg_is_itself(track, top):
 def test_relevant_from_a_grade_on(track):
     named, given = (
         study(track, n_samples=50, **options)
-        for options in ({"measure": "nDCG(rel=2)@10"}, {"measure": "nDCG@10", "rel": 2})
+        for options in ({"measure": "AP(rel=2)"}, {"measure": "AP", "rel": 2})
     )
     assert_same(named, given)
-    assert not np.array_equal(named.raw, study(track, measure="nDCG@10", n_samples=50).raw)
+    higher, lower = (study(track, measure="nDCG@10", rel=k, n_samples=50) for k in (2, None))
+    assert not np.array_equal(higher.raw, lower.raw)
     with pytest.raises(InputError, match="contradict each other"):
         study(track, measure="AP(rel=2)", rel=1)
     with pytest.raises(InputError, match="rel takes a grade of at least 1, got 0"):
         study(track, measure="nDCG@10", rel=0)
-    with pytest.raises(InputError, match="rel takes a grade of at least 1, got 0"):
-        study(track, measure="nDCG(rel=0)@10")
-    # Elsewhere nDCG has no rel: it is not a binary measure.
-    with pytest.raises(InputError, match="parameter .rel. of nDCG"):
-        sr.parse_measure("nDCG(rel=2)@10")
 
 
 def test_modes_and_what_takes_precedence_over_them(track):
@@ -461,7 +456,7 @@ def test_a_run_without_real_scores_is_told(track):
         ({"documents": "own"}, "way to draw documents"),
         ({"documents": "shared", "model": "kde"}, 'documents="independent"'),
         ({"documents": "shared", "denominator": "judged"}, 'documents="independent"'),
-        ({"documents": "shared", "measure": "nDCG(rel=2)@10"}, "takes no rel"),
+        ({"documents": "shared", "measure": "nDCG@10", "rel": 2}, "takes no rel"),
         ({"documents": "shared", "measure": "Bpref"}, "cannot be simulated"),
         ({"documents": "shared", "measure": "AP(judged_only=True)"}, "without judged_only"),
         ({"model": "bayes"}, "model"),

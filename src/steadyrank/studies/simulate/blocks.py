@@ -77,7 +77,8 @@ class IndependentRuns:
 
         def some(part: slice) -> int:
             how = int(part.start), self.key, first, self.gain, values[part]
-            return sample_cells(*(self.smooth or (self.cells, None)), *how)
+            cells, tilt = self.smooth or (self.cells, None)
+            return sample_cells(cells, tilt, *how)
 
         return _in_parts(some, len(values), pool)
 

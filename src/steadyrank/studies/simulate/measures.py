@@ -15,7 +15,7 @@ import numpy as np
 
 from steadyrank.data.qrels import Qrels
 from steadyrank.errors import InputError, arg, check_choice
-from steadyrank.measures.names import Measure, check_parameter, parse_measure, split_parameter
+from steadyrank.measures.names import Measure, check_parameter, parse_measure
 from steadyrank.studies.simulate.sampler_kernels import JUDGED, POISSON, SAMPLED, Cells, Gain
 from steadyrank.words import listed
 
@@ -57,12 +57,9 @@ class SimulatedMeasure:
 def _measure_and_level(
     measure: str | Measure, rel: int | None, known: Sequence[str]
 ) -> tuple[Measure, Any]:
-    """Return a measure without its lowest relevant grade, and that grade.
-
-    The parser of measures rejects rel for nDCG, which is not a binary measure elsewhere.
-    """
-    bare, named = split_parameter(str(measure), "rel")
-    parsed = parse_measure(bare)
+    """Return a measure, and its lowest relevant grade if one is named."""
+    parsed = parse_measure(measure)
+    named = dict(parsed.parameters).get("rel")
     level = named if rel is None else check_parameter(parsed.name, "rel", rel)
     if named not in (None, level):
         raise InputError(f"{measure} and rel={rel} contradict each other: give one of them")
@@ -81,11 +78,7 @@ def _measure_and_level(
 
 
 def parse_shared(measure: str | Measure, rel: int | None = None) -> Measure:
-    """Return the measure to simulate with shared documents, as `evaluate` computes it.
-
-    >>> parse_shared("nDCG@10"), parse_shared("AP", rel=2)
-    (nDCG@10, AP(rel=2))
-    """
+    """Return the measure to simulate with shared documents, as `evaluate` computes it."""
     parsed, level = _measure_and_level(measure, rel, SHARED_MEASURES)
     if level is None:
         return parsed
@@ -98,11 +91,7 @@ def parse_shared(measure: str | Measure, rel: int | None = None) -> Measure:
 
 
 def parse_simulated(measure: str | Measure, rel: int | None = None) -> SimulatedMeasure:
-    """Return the measure to simulate for independent runs and its lowest relevant grade.
-
-    >>> parse_simulated("nDCG(rel=2)@10"), parse_simulated("AP", rel=2).measure
-    (SimulatedMeasure(measure=nDCG@10, level=2), AP(rel=2))
-    """
+    """Return the measure to simulate for independent runs and its lowest relevant grade."""
     parsed, level = _measure_and_level(measure, rel, MEASURES)
     if level is not None and "rel" in parsed.kind.parameters:
         parsed = parsed(rel=level)
