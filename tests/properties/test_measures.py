@@ -39,7 +39,7 @@ TREC_EVAL = {
 LENGTH_MATTERS = {"SetP": "set_P", "SetF": "set_F", "SetAP": "set_map", "NumRelRet": "num_rel_ret"}
 
 # pytrec_eval's own bpref is not asked for: on some of these collections it reads where it must
-# not, and dies. test_other_witnesses has it.
+# not, and dies. test_witnesses has it.
 BLIND_TO_JUDGED = [
     *TREC_EVAL,
     *("Bpref", "nDCG(dcg='exp-log2')@5", "nDCG(gains=(0,1,3,3,9))", "RR@3", "RBP"),
