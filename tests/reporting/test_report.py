@@ -121,7 +121,7 @@ def test_every_study_has_its_section_with_answer_figures_and_tables(whole):
         assert each.means, each.id
         assert each.means_not, each.id
         assert not each.why_not, each.id
-        if each.id not in ("hardest", "check", "systems"):
+        if each.id not in ("check", "systems"):
             assert each.figures, each.id
     text = content.decode()
     in_sections = sum(len(each.figures) for each in result.page.sections)
@@ -194,20 +194,6 @@ def test_tables_show_the_numbers_and_sort_by_all_digits(whole):
     assert [row[2].text for row in board.rows] == [scores.run_info["team"][run] for run in order]
     assert [row[3].value for row in board.rows] == scores.mean()[0][order].tolist()
     assert board.rows[0][3].text == f"{scores.mean()[0].max():.4f}"
-
-
-def test_topics_open_to_their_runs(whole):
-    result, _ = whole
-    scores = result.results["evaluate"]
-    (table,) = section(result, "hardest").tables
-    behind = table.drilldown
-    matrix = scores.matrix("AP")
-    for row, values in zip(table.rows, behind.values, strict=True):
-        topic = scores.topics.index(row[0].text)
-        for name, value in zip(behind.names, values, strict=True):
-            assert value == pytest.approx(matrix[scores.runs.index(name), topic], abs=5.1e-5)
-    means = [row[1].value for row in table.rows if row[1].value is not None]
-    assert means == sorted(means)
 
 
 def test_provenance_has_hashes_versions_settings_and_samples(whole, folder):
@@ -495,10 +481,10 @@ def test_many_runs_and_topics_make_no_heavy_page(tmp_path):
         why_not={},
         warnings={},
     )
-    board, pairs, hardest = sections = [
+    board, pairs = sections = [
         report_page.make_section(study, findings, study.part.body(result, findings))
         for study in registry.studies_by_place()
-        if study.name in ("evaluate", "compare", "hardest")
+        if study.name in ("evaluate", "compare")
         for result in [findings.results.get(study.name)]
     ]
     assert [each.id for each in board.figures] == ["ranks"]
@@ -506,8 +492,6 @@ def test_many_runs_and_topics_make_no_heavy_page(tmp_path):
     listed = pairs.tables[0]
     assert len(listed.rows) == 45 + 80
     assert "lists the other 3,880" in listed.caption
-    (topics,) = hardest.tables
-    assert len(topics.drilldown.names) == 90
     page = Page(title="t", subtitle="", lead=(), sections=tuple(sections))
     from steadyrank.present.page_html import page_html
 

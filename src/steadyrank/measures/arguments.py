@@ -95,13 +95,7 @@ def _listed(measures: Any) -> list[Any]:
 
 
 def names_measures(value: Any, data: Any = None) -> bool:
-    """Return whether an argument names measures rather than judgments.
-
-    Any label of scores `data` is the name of a measure.
-
-    >>> names_measures("nDCG@10"), names_measures(["mrr", "AP"]), names_measures("qrels.txt")
-    (True, True, False)
-    """
+    """Return whether an argument names measures rather than judgments."""
     if isinstance(value, list | tuple | set | frozenset):
         return bool(value) and all(names_measures(item, data) for item in value)
     if not isinstance(value, str):
@@ -160,11 +154,7 @@ def _set_in_order(given: dict[str, Any], data: list[str]) -> None:
 
 
 def role_of(source: Any) -> Role | None:
-    """Return "runs" or "qrels" if an argument is certain to be that, otherwise None.
-
-    >>> role_of([]), role_of({"q1": {"d1": 0.5}}), role_of({"q1": {"d1": 1}})
-    ('runs', 'runs', None)
-    """
+    """Return "runs" or "qrels" if an argument is certain to be that, otherwise None."""
     if isinstance(source, str | os.PathLike):
         return role_of_file(source)
     kind = type(source).__name__

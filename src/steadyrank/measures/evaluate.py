@@ -246,11 +246,7 @@ def report_coverage(
     *,
     may_skip: bool = True,
 ) -> None:
-    """Report missing and unjudged topics; raise an error if no run has any judged topic.
-
-    `lacking` are names of runs and how many judged topics they lack; `unknown` are the numbers of
-    their topics that are not judged.
-    """
+    """Report missing and unjudged topics; raise an error if no run has any judged topic."""
     n_topics = len(qrels.topics)
     if all(count == n_topics for _, count in lacking):
         raise InputError(

@@ -276,11 +276,7 @@ def _parsed(text: str) -> Measure:
 
 
 def parse_measures(texts: str | Measure | Iterable[str | Measure]) -> list[Measure]:
-    """Return several measures; a list of trec_eval such as `ndcg_cut.10,20` gives one per cutoff.
-
-    >>> parse_measures(["AP", "P.5,10", "RR, Q(beta=1, gains=(0, 1, 3)) nDCG@10"])
-    [AP, P@5, P@10, RR, Q(beta=1,gains=(0,1,3)), nDCG@10]
-    """
+    """Return several measures; a list such as `ndcg_cut.10,20` of trec_eval gives one per cutoff."""
     if isinstance(texts, (str, Measure)) or not isinstance(texts, Iterable):
         texts = [texts]
     given = [[text] if not isinstance(text, str) else _BETWEEN.split(text) for text in texts]
@@ -310,11 +306,7 @@ def says_level(measure: Measure) -> bool:
 
 
 def at_level(measures: Iterable[Measure], rel: int | None) -> list[Measure]:
-    """Return the measures, with this lowest relevant grade for binary ones that name none.
-
-    >>> at_level(parse_measures(["AP", "P(rel=3)@5", "nDCG"]), 2)
-    [AP(rel=2), P(rel=3)@5, nDCG]
-    """
+    """Return the measures, with this lowest relevant grade for binary ones that name none."""
     if rel is None or check_parameter("binary measures", "rel", rel) == 1:
         return list(measures)
     return [m(rel=rel) if is_binary(m) and not says_level(m) else m for m in measures]
@@ -413,10 +405,7 @@ def counts_documents(label: str) -> bool:
 
 
 def largest_difference(label: str, scores: np.ndarray) -> float:
-    """Return the largest possible difference of two scores; infinite if the scale is unknown.
-
-    Scores outside [0, 1] are on another scale than the measure of this name.
-    """
+    """Return the largest possible difference of two scores; infinite if the scale is unknown."""
     try:
         is_share = not parse_measure(label).kind.is_count
     except InputError:

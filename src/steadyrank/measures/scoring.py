@@ -71,11 +71,7 @@ Entries = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 @kernel
 def _match(retrieved, run_blocks, run_topic, among, blocks, ranks, rows):
-    """Write ranks and rows of the judged documents, and the end of each topic into `blocks`.
-
-    `retrieved` are bytes, offsets and hashes of the run's document ids; `among` are bytes and
-    offsets of the judged ids, the first row of each topic, and the hash table of the ids.
-    """
+    """Write ranks and rows of the judged documents, and the end of each topic into `blocks`."""
     run_data, run_offsets, run_hashes = retrieved
     data, offsets, first_rows, slots, slot_bounds = among
     for t in range(len(run_topic)):
@@ -182,11 +178,7 @@ class Recipe:
 
 @functools.cache
 def kernel_of(measure: Measure) -> str:
-    """Return the key in `KERNELS` of a measure; some parameters select another kernel.
-
-    >>> kernel_of(Measure("SetP")), kernel_of(Measure("SetP")(relative=True))
-    ('SetP', 'SetP relative')
-    """
+    """Return the key in `KERNELS` of a measure; some parameters select another kernel."""
     variants = {
         "NumRet": ("NumRelRet", measure.parameter("rel") is not None),
         "SetP": ("SetP relative", measure.parameter("relative")),
@@ -329,11 +321,7 @@ def score_topics(
     missing: float = 0.0,
     no_relevant: float = 0.0,
 ) -> np.ndarray:
-    """Return scores [measure, topic] of one run.
-
-    `missing` is the score of topics that the run lacks, `no_relevant` that of topics without
-    relevant documents.
-    """
+    """Return scores [measure, topic] of one run."""
     everything = (judged.blocks, judged.ranks, qrels.grades[judged.rows])
     few = _only(everything, everything[2] > 0)  # sufficient for most measures
     scores = np.empty((len(recipes), len(qrels.topics)))

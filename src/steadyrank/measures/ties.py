@@ -43,10 +43,7 @@ def _group(firsts, grades, gain, level, start):
 
 @inlined
 def _found(firsts, lasts, grades, level, cutoff):
-    """Return the expected number of relevant documents at ranks up to `cutoff`.
-
-    A group that the cutoff divides counts by the share of its ranks up to the cutoff.
-    """
+    """Return the expected number of relevant documents at ranks up to `cutoff`."""
     whole = 0
     cut = 0
     share = 0.0
@@ -200,16 +197,6 @@ def ndcg(firsts, lasts, grades, length, ideal, gain, level, cutoff, parameter, s
 
 
 @part
-def normalized_gain(firsts, lasts, grades, length, ideal, gain, level, cutoff, parameter, scratch):
-    """E[nG@1] = mean gain of the first group / the best gain."""
-    best = worth(gain, ideal[0])
-    if best == 0.0 or len(firsts) == 0 or firsts[0] > 1:
-        return 0.0
-    _, _, gained = _group(firsts, grades, gain, level, 0)
-    return gained / lasts[0] / best
-
-
-@part
 def rank_biased_precision(
     firsts, lasts, grades, length, ideal, gain, level, cutoff, parameter, scratch
 ):
@@ -312,10 +299,7 @@ def normalized_err(firsts, lasts, grades, length, ideal, gain, level, cutoff, pa
 def binary_preference(
     firsts, lasts, grades, length, ideal, gain, level, cutoff, parameter, scratch
 ):
-    """E[Bpref]: a relevant document is below 0 to m of the m non-relevant ones of its group.
-
-    All these numbers are equally likely; unjudged documents have no effect.
-    """
+    """E[Bpref]: a relevant document is below 0 to m of the m non-relevant ones of its group."""
     relevant = n_relevant(ideal, level)
     most = min(n_judged_other(ideal, level), relevant)
     above = 0
@@ -347,7 +331,7 @@ _EXPECTATIONS = {
     "ERR": expected_reciprocal_rank,
     "nERR": normalized_err,
     "Q": q_measure,
-    "nG": normalized_gain,
+    "nG": ndcg,  # at rank 1
     "Success": success,
     "Judged": judged_share,
     "Bpref": binary_preference,
@@ -403,10 +387,7 @@ def _tie_groups(blocks, ranks, lengths, starts, scores, firsts, lasts, heads):
 def _condensed_groups(
     blocks: np.ndarray, heads: np.ndarray, grades: np.ndarray, lengths: np.ndarray
 ) -> tuple[np.ndarray, ...]:
-    """Return tie groups and lengths without unjudged documents; a negative grade is no judgment.
-
-    If a whole group is permuted uniformly, so are its judged documents.
-    """
+    """Return tie groups and lengths without unjudged documents; a negative grade is no judgment."""
     kept = grades >= 0
     blocks = np.concatenate([[0], np.cumsum(kept)])[blocks]
     sizes, group = np.diff(blocks), heads[kept]
@@ -417,11 +398,7 @@ def _condensed_groups(
 
 
 def has_expectation(measure: Measure) -> bool:
-    """Return whether `expected_scores` supports a measure.
-
-    >>> has_expectation(Measure("AP")), has_expectation(Measure("Twist"))
-    (True, False)
-    """
+    """Return whether `expected_scores` supports a measure."""
     return measure.name in _EXPECTATIONS or measure.name in _OF_SETS
 
 
@@ -448,14 +425,6 @@ def expected_scores(
     The means are exact, in a time that is linear in the length of the list. McSherry & Najork treat
     P, R, AP, RR and nDCG; the others follow in the same way. No formula is known for P+, Twist,
     infAP, IPrec, Compat and registered measures.
-
-    >>> from steadyrank.data.qrels import qrels_from_dict
-    >>> from steadyrank.data.run import run_from_dict
-    >>> qrels = qrels_from_dict({"301": {"d1": 1}})
-    >>> run = run_from_dict({"301": {"d1": 2.0, "d2": 2.0}}, name="mine")
-    >>> from steadyrank.measures.scoring import prepare
-    >>> expected_scores(run, qrels, [prepare(Measure("AP"), 1)]).tolist()
-    [[0.75]]
     """
     check_expectations(recipes)
     relevant_only = not any(recipe.needs_all for recipe in recipes)

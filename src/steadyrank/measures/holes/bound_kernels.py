@@ -170,10 +170,7 @@ def _ideal(sums, n):
 
 @inlined
 def _choices(room, n, n_others):
-    """Write the total worth of the best j documents for every j; return the number of choices.
-
-    Differences ascend. `n_others` documents in neither ranking are worth 0: taken all or none.
-    """
+    """Write the total worth of the best j documents for every j; return the number of choices."""
     differences, worth, counts = room.differences, room.worth, room.counts
     worth[0] = 0.0
     counts[0] = 0
@@ -307,10 +304,7 @@ ratio_bounds = specialised(_bound_pairs, "ratio_bounds", how=kernel, largest=_la
 
 @kernel
 def average_precision_bounds(blocks, ranks, judged_blocks, judged_ranks, relevant, n_outside, out):
-    """Write the smallest and the largest AP of each cell to out [2, cell].
-
-    `relevant` is R; n_outside are the holes of the topic that are not in the ranking.
-    """
+    """Write the smallest and the largest AP of each cell to out [2, cell]."""
     for c in range(len(blocks) - 1):
         holes = ranks[blocks[c] : blocks[c + 1]]
         known = judged_ranks[judged_blocks[c] : judged_blocks[c + 1]]
@@ -459,10 +453,7 @@ def _largest_of_all(few, a, b, t, number, n):
 
 @kernel
 def try_all(few, pairs, counts, out):
-    """Lower out[pair, topic] to the largest difference if the two rankings have few holes.
-
-    counts[pair, topic] gets the number of holes. If `out` is empty, holes are only counted.
-    """
+    """Lower out[pair, topic] to the largest difference if the two rankings have few holes."""
     n_topics = len(few.hole_blocks) - 1
     number = np.full(few.hole_blocks[-1] + 1, -1)
     for p in range(len(pairs)):

@@ -284,10 +284,7 @@ def _bounding(
     pairs: np.ndarray,
     run_bounds: tuple[np.ndarray, np.ndarray],
 ) -> Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]:
-    """Return a function that bounds pairs with the same second run.
-
-    It returns the largest differences [pair, topic], and which pairs attain theirs.
-    """
+    """Return a function that bounds pairs with the same second run."""
     write = _kernel_of(rankings, measure)
     few = _few_of(rankings, measure, _tasks(pairs[np.argsort(pairs[:, 1], kind="stable")]))
     same = np.empty((0, 0)) if measure.is_exact else _numbered(rankings)
@@ -378,10 +375,7 @@ def _tasks(pairs: np.ndarray) -> list[np.ndarray]:
 def _few_of(
     rankings: Rankings, measure: HoledMeasure, tasks: Sequence[np.ndarray]
 ) -> FewHoles | None:
-    """Return the arguments for trying all completions of AP and ERR; `tasks` hold all pairs.
-
-    How many holes are few depends on the work for all pairs, not on the machine.
-    """
+    """Return the arguments for trying all completions of AP and ERR; `tasks` hold all pairs."""
     if measure.family not in ("AP", "ERR"):
         return None
     lists, entries = rankings.lists, rankings.entries

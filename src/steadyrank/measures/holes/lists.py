@@ -221,10 +221,7 @@ def _holes_of(parts: Sequence[_RunHoles], t: int, depth: int) -> _TopicHoles:
 
 
 def _named(parts: Sequence[_RunHoles], rows: np.ndarray, n_holes: int) -> Ids:
-    """Return the ids of the open holes, each from the first run that has it.
-
-    `rows` holds the hole of each unjudged document within the depth, in the order of their names.
-    """
+    """Return the ids of the open holes, each from the first run that has it."""
     first = np.empty(n_holes, np.int64)
     first[rows[::-1]] = np.arange(len(rows))[::-1]
     order = np.argsort(first)
@@ -259,10 +256,7 @@ def _joined(parts: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]]) -> CellE
 
 
 def by_document(qrels: Qrels) -> Qrels:
-    """Return the judgments with the documents of each topic in the order of their hashes.
-
-    The rounding of sums over documents then does not depend on the order in the file.
-    """
+    """Return the judgments with the documents of each topic in the order of their hashes."""
     topic = np.repeat(np.arange(len(qrels.topics)), qrels.sizes)
     order = np.lexsort((qrels.documents.hashes, topic))
     return replace(qrels, documents=qrels.documents.take(order), grades=qrels.grades[order])

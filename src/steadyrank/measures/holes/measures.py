@@ -162,10 +162,7 @@ class Rankings:
     def scores(
         self, recipe: Recipe, grades: np.ndarray, *, ideal: np.ndarray | None = None
     ) -> np.ndarray:
-        """Return scores [run, topic] with these grades of the open holes.
-
-        `ideal` are the grades of the holes in the ideal lists, by default the same.
-        """
+        """Return scores [run, topic] with these grades of the open holes."""
         lists = self.lists
         all_grades = np.concatenate([lists.qrels.grades, grades]).astype(np.int32)
         entry_grades = all_grades[self.entries.rows]
@@ -190,10 +187,7 @@ class Rankings:
 
 
 def _ideal_lists(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return blocks and grades of the ideal lists, best first, each with a final grade 0.
-
-    The final grade is for measures that are defined without relevant documents.
-    """
+    """Return blocks and grades of the ideal lists, best first, each with a final grade 0."""
     n_topics, top = counts.shape
     sizes = np.column_stack([counts[:, ::-1], np.ones(n_topics, counts.dtype)])
     grades = np.tile(np.arange(top, -1, -1, dtype=np.int32), n_topics)

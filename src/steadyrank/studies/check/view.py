@@ -15,7 +15,7 @@ from steadyrank.data.scores import Scores
 from steadyrank.measures.check import DEPTHS, CheckResult
 from steadyrank.notebook import Exhibit, shown_by
 from steadyrank.present.table import Cell
-from steadyrank.present.view import Col, Finding, TableSpec, View, Words
+from steadyrank.present.view import Col, Finding, Row, TableSpec, View, Words
 from steadyrank.studies.material import NO_RUNS
 from steadyrank.studies.part import Findings, Front, part_of
 from steadyrank.words import counted, listed, number_word
@@ -128,37 +128,16 @@ FEWEST_TOPICS = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MeasureHeld:
-    """A measure, or a dataset of a leaderboard."""
-
-    name: str
-    better: str
-    """"higher", "lower", "neither" or "unknown"."""
-    runs: int
-    cells: int
-    missing: int
-    lowest: float
-    highest: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
-    """A question about these files: the command that answers it, or what it requires."""
-
-    question: str
-    command: str
-    requires: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 @shown_by("studies.check.view:HELD.text")
 class Holdings(Exhibit):
     """What files hold: their measures, and the questions that they can answer."""
 
     said: str
     """Kind, form and size, in words."""
-    measures: tuple[MeasureHeld, ...]
-    questions: tuple[Question, ...]
+    measures: tuple[Row, ...]
+    """Of each measure, or dataset of a leaderboard, its name, direction, sizes and range."""
+    questions: tuple[Row, ...]
+    """Questions, the commands that answer them, or what these require."""
 
 
 def holdings(data: Any, said: str, files: Sequence[str]) -> Holdings:
@@ -184,26 +163,26 @@ def holdings(data: Any, said: str, files: Sequence[str]) -> Holdings:
     return Holdings(said=said, measures=tuple(held), questions=tuple(questions))
 
 
-def _held(name: str, better: str, values: np.ndarray) -> MeasureHeld:
+def _held(name: str, better: str, values: np.ndarray) -> Row:
     values = values[:, ~np.isnan(values).all(axis=0)]  # other topics are of other measures
     known = values[~np.isnan(values)]
-    return MeasureHeld(
-        name=name,
-        better=better,
-        runs=int((~np.isnan(values)).any(axis=1).sum()),
-        cells=values.size,
-        missing=values.size - known.size,
-        lowest=float(known.min()) if known.size else float("nan"),
-        highest=float(known.max()) if known.size else float("nan"),
-    )
+    return {
+        "name": name,
+        "better": better,
+        "runs": int((~np.isnan(values)).any(axis=1).sum()),
+        "cells": values.size,
+        "missing": values.size - known.size,
+        "lowest": float(known.min()) if known.size else float("nan"),
+        "highest": float(known.max()) if known.size else float("nan"),
+    }
 
 
-def _asked(question: str, requires: str, command: str, *words: str) -> Question:
+def _asked(question: str, requires: str, command: str, *words: str) -> Row:
     line = shlex.join(["steadyrank", command, *words]).replace("'RUN...'", "RUN...")
-    return Question(question=question, command="" if requires else line, requires=requires)
+    return {"question": question, "command": "" if requires else line, "requires": requires}
 
 
-def _of_scores(scores: Scores, files: Sequence[str]) -> Iterator[Question]:
+def _of_scores(scores: Scores, files: Sequence[str]) -> Iterator[Row]:
     """The questions that scores by topic answer, and what they lack for others."""
     systems = dict.fromkeys(scores.run_info.get("system", scores.runs))
     ranked = [name for name, way in scores.directions.items() if way in ("higher", "lower")]
@@ -233,16 +212,15 @@ def _of_scores(scores: Scores, files: Sequence[str]) -> Iterator[Question]:
 
 def _held_findings(result: Holdings) -> list[Finding]:
     said = [Finding("check.held", f"{result.said}.", {})]
-    n_open = sum(row.better == "unknown" for row in result.measures)
+    n_open = sum(row["better"] == "unknown" for row in result.measures)
     if n_open:
         text = (
             f"The direction of {counted(n_open, 'measure')} is unknown: give --lower-is-better or "
             "--higher-is-better."
         )
         said.append(Finding("check.unknown", text, {"n_unknown": n_open}))
-    lost = [row for row in result.measures if row.missing]
-    if lost:
-        n, total = sum(row.missing for row in lost), sum(row.cells for row in result.measures)
+    n, total = (sum(row[key] for row in result.measures) for key in ("missing", "cells"))
+    if n:
         text = f"{n:,} of {total:,} scores are missing."
         said.append(Finding("check.missing", text, {"n_missing": n, "n_cells": total}))
     return said
@@ -250,7 +228,7 @@ def _held_findings(result: Holdings) -> list[Finding]:
 
 MEASURES = TableSpec(
     id="held",
-    rows=lambda result: [asdict(row) for row in result.measures],
+    rows=lambda result: list(result.measures),
     columns=(
         Col("name", "measure", "name"),
         Col("better", "better if", "name"),
@@ -261,7 +239,7 @@ MEASURES = TableSpec(
 QUESTIONS = TableSpec(
     id="questions",
     rows=lambda result: [
-        {"question": row.question, "command": row.command or f"requires {row.requires}"}
+        {"question": row["question"], "command": row["command"] or f"requires {row['requires']}"}
         for row in result.questions
     ],
     columns=(Col("question", form="name"), Col("command", form="name")),

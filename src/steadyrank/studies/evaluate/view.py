@@ -25,10 +25,7 @@ def scores_text(
     digits: int | None = None,
     **looks: Any,
 ) -> str:
-    """Return means, or with `per_topic` every score.
-
-    CSV has a line per score or, if `wide`, one per topic.
-    """
+    """Return means, or with `per_topic` every score."""
     if form == "csv":
         return wide_csv(scores) if wide else long_csv(scores)
     if form == "json":

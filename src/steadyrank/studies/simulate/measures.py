@@ -39,10 +39,7 @@ class SimulatedMeasure:
     level: int
 
     def is_itself(self, qrels: Qrels) -> bool:
-        """Whether the binary version equals the measure, always or with these judgments.
-
-        Of MEASURES only nDCG depends on grades; it is a ratio, so a single grade does not matter.
-        """
+        """Whether the binary version equals the measure, always or with these judgments."""
         if self.measure.name != "nDCG":
             return True
         gainful = qrels.grades[qrels.grades > 0]

@@ -179,11 +179,7 @@ def bandwidth_of(values, rule, number):
 
 @part
 def _pieces(hits, rest, hit_width, rest_width, survival, stack, out, bins):
-    """Write the bins of two densities from `bins` on; return the next free bin.
-
-    The stack holds the remaining pieces, the highest on top: lower ends, and the documents of both
-    kinds expected above these.
-    """
+    """Write the bins of two densities from `bins` on; return the next free bin."""
     relevant, others, mingled = out
     n_hits, n_rest = len(hits), len(rest)
     hit_reach, rest_reach = REACH * hit_width, REACH * rest_width
@@ -466,10 +462,36 @@ def score_profiles(
             *_profile_run(scores, rows, (blocks, ranks), rule, number, kernel),
         )
 
-    parts = read_runs(runs).map(one, **machine)
+    parts, notes = in_order_of_names(read_runs(runs).map(one, **machine))
     owner = np.repeat(np.arange(len(qrels.topics)), np.diff(qrels.blocks))
-    n_relevant = np.bincount(owner[qrels.grades >= level], minlength=len(qrels.topics))
-    return _profiles_of(n_relevant[wanted], depth, parts)
+    judged = np.bincount(owner[qrels.grades >= level], minlength=len(qrels.topics))[wanted]
+    lengths = np.concatenate([part.lengths for part in parts])
+    offsets = np.concatenate([[0], np.cumsum([len(part.relevant) for part in parts])])
+    ends = [part.ends + offset for part, offset in zip(parts, offsets[:-1], strict=True)]
+    starts = np.concatenate([[0], *ends])
+    if len(starts) > 1 and int(np.diff(starts).max()) > MOST_BINS:
+        raise InputError(
+            f"a topic has more than {MOST_BINS} relevant documents with different scores: cut "
+            "the runs to fewer documents"
+        )
+    cells = Cells(
+        starts=starts,
+        relevant=np.concatenate([part.relevant for part in parts]),
+        others=np.concatenate([part.others for part in parts]),
+        mingled=np.concatenate([part.mingled for part in parts]),
+        tail=np.concatenate([part.tails for part in parts]),
+        n_relevant=np.concatenate([part.n_relevant for part in parts]),
+        depth=lengths if depth == "retrieved" else np.full(len(lengths), depth),
+        judged=np.tile(judged, len(parts)),
+    )
+    return ScoreProfiles(
+        cells=cells,
+        notes=notes,
+        ranks=tuple(part.ranks for part in parts),
+        blocks=tuple(part.blocks for part in parts),
+        longest=int(lengths.max(initial=0)),
+        plain=int(sum(part.plain.sum() for part in parts)),
+    )
 
 
 class _RunProfile(NamedTuple):
@@ -531,37 +553,6 @@ def in_order_of_names(given: Sequence[Any]) -> tuple[list[Any], RunNotes]:
         constant=tuple(part.run.name for part in parts if part.constant),
     )
     return parts, notes
-
-
-def _profiles_of(judged: np.ndarray, depth: Depth, given: list[_RunProfile]) -> ScoreProfiles:
-    parts, notes = in_order_of_names(given)
-    lengths = np.concatenate([part.lengths for part in parts])
-    offsets = np.concatenate([[0], np.cumsum([len(part.relevant) for part in parts])])
-    ends = [part.ends + offset for part, offset in zip(parts, offsets[:-1], strict=True)]
-    starts = np.concatenate([[0], *ends])
-    if len(starts) > 1 and int(np.diff(starts).max()) > MOST_BINS:
-        raise InputError(
-            f"a topic has more than {MOST_BINS} relevant documents with different scores: cut "
-            "the runs to fewer documents"
-        )
-    cells = Cells(
-        starts=starts,
-        relevant=np.concatenate([part.relevant for part in parts]),
-        others=np.concatenate([part.others for part in parts]),
-        mingled=np.concatenate([part.mingled for part in parts]),
-        tail=np.concatenate([part.tails for part in parts]),
-        n_relevant=np.concatenate([part.n_relevant for part in parts]),
-        depth=lengths if depth == "retrieved" else np.full(len(lengths), depth),
-        judged=np.tile(judged, len(parts)),
-    )
-    return ScoreProfiles(
-        cells=cells,
-        notes=notes,
-        ranks=tuple(part.ranks for part in parts),
-        blocks=tuple(part.blocks for part in parts),
-        longest=int(lengths.max(initial=0)),
-        plain=int(sum(part.plain.sum() for part in parts)),
-    )
 
 
 def check_drawing(

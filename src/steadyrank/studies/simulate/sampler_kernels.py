@@ -12,16 +12,16 @@ there are too many, all others are drawn again. The relevant documents are kept:
 of them must not be redrawn more often than one with few.
 
 **Order.** In most bins all others are above the relevant documents. In a mingled bin the order of
-the two kinds is random: with one relevant document, the usual case, one number says how many others
-are above it. Samples with several relevant documents are ordered one by one.
+the two kinds is random: one number says how many others are above a single relevant document;
+several are ordered one by one.
 
 **Tilt.** The order in a bin of kernel densities is not quite random, since relevant documents tend
 to be higher or lower than others. The topmost share p of the others is level with a share
 p + tilt · p · (1 - p) of the relevant documents. A relevant document among m others is then below j
 of them with probability (1 + tilt · (m - 2j) / (m + 2)) / (m + 1). This is a uniform draw that is
 sometimes reversed: if it is on the wrong side of the middle, with a probability proportional to its
-distance. Several documents are ordered uniformly and reversed together; the law of each is exact to
-all orders of the tilt, their joint law to the first.
+distance. Several documents are reversed together: the law of each is exact, their joint law to
+first order.
 
 **Values.** A measure is a sum over relevant documents that depends on the numbers of relevant and
 other documents above each (`Gain`). Every sample keeps these two numbers while the bins are
@@ -333,10 +333,7 @@ def _mingle(lanes, lane, place, gain):
 
 @part
 def _place_evenly(lanes, row, tilt, gain):
-    """Write into `before` how many others of a bin are above its only relevant document.
-
-    Bins with several relevant documents among others are added at once, and emptied.
-    """
+    """Write into `before` how many others of a bin are above its only relevant document."""
     for lane in range(SIDE_BY_SIDE):
         relevant, others = lanes.relevant[row + lane], lanes.others[row + lane]
         lanes.before[lane] = 0

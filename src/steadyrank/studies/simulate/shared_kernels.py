@@ -90,11 +90,7 @@ ADDENDS = {"AP": _precision, "nDCG": _discounted_gain}
 
 
 def _walk(lists, cell, topic, key, first, scoring, scratch):
-    """Process one run's ranking from the top down in 64 samples from `first` on.
-
-    The globals `take_copies` and `take_tied` process an event: the row of a document's counts and
-    its grade, or the order of tied documents in one sample.
-    """
+    """Process one run's ranking from the top down in 64 samples from `first` on."""
     counts, position, n_found = scratch.counts, scratch.position, scratch.n_found
     position[:] = 0
     n_found[:] = 0
@@ -159,10 +155,7 @@ def _sum_tied(n_tied, lane, limit, scoring, scratch):
 
 @inlined
 def _list_copies(row, grade, limit, scoring, scratch):
-    """Write ranks and grades of the copies of a document, in every sample.
-
-    Sample s has `n_found` of them, from entry s * `room` on.
-    """
+    """Write ranks and grades of the copies of a document, in every sample."""
     counts, position, n_found = scratch.counts, scratch.position, scratch.n_found
     ranks, grades, room = scratch.ranks, scratch.grades, scratch.room[0]
     same = np.int32(grade)

@@ -33,11 +33,10 @@ from steadyrank.stats.pairs.difference_bins import MOST_BINS, N_BINS, WIDTH, che
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.pairs.tests import paired_t
 from steadyrank.studies.simulate.blocks import (
-    Sampling,
     fill_store,
     in_given_order,
-    independent_setup,
-    shared_setup,
+    independent_sampling,
+    shared_sampling,
     summarise,
 )
 from steadyrank.studies.simulate.measures import Denominator, parse_shared, parse_simulated
@@ -208,7 +207,9 @@ def simulate(
     seed = seed_from(rng)
     _check(n_samples, alpha, missing, no_relevant, mode)
     check_part(part, store)
-    _check_bins(n_bins, bin_width)
+    if not 2 <= check_count("n_bins", n_bins) <= MOST_BINS:
+        raise bad_value("n_bins", f"lie between 2 and {MOST_BINS}", n_bins)
+    check_width("bin_width", bin_width)
     documents = _documents(documents, mode, model, denominator)
     depth = DEFAULT_DEPTH[mode] if depth is None else depth
     check_drawing(model, depth, bandwidth, kernel, score_source)
@@ -220,9 +221,8 @@ def simulate(
         recipe = prepare(kept, judged.max_grade)
         level = recipe.level
         topics = _topics(judged, level, no_relevant)
-        setup = shared_setup(
-            shared_lists(to_read, judged, recipe, topics=topics, **common), recipe, topics, seed
-        )
+        lists = shared_lists(to_read, judged, recipe, topics=topics, **common)
+        study = shared_sampling(lists, recipe, topics, seed, n_samples=n_samples)
     else:
         denominator = denominator or DEFAULT_DENOMINATOR[mode]
         asked = parse_simulated(measure, rel)
@@ -238,16 +238,19 @@ def simulate(
             kernel=kernel,
             **common,
         )
-        smooth = model != "bootstrap"
-        setup = independent_setup(
-            profiles, asked, judged, topics, seed, denominator=denominator, is_smooth=smooth
+        study = independent_sampling(
+            profiles,
+            asked,
+            judged,
+            topics,
+            seed,
+            denominator=denominator,
+            is_smooth=model != "bootstrap",
+            n_samples=n_samples,
         )
-    notes, given = setup.notes, setup.notes.given
+    notes, given = study.notes, study.notes.given
     to_read.check_headers([notes.runs[place] for place in given])
     _report(notes, topics, missing)
-    study = Sampling(
-        source=setup.source, raw=setup.raw, n_samples=n_samples, n_bins=n_bins, bin_width=bin_width
-    )
     settings = {
         "study": "simulate",
         "version": __version__,
@@ -258,20 +261,21 @@ def simulate(
         "depth": depth,
         "denominator": denominator,
         "block": study.block,
-        "data": setup.fingerprint,
+        "data": study.fingerprint,
     }
     opened = None if store is None else open_store(store, settings)
     machine: Any = {"jobs": jobs, "scheduler": scheduler, "executor": executor}
     if part is not None and opened is not None:
         return fill_store(study, opened, part, progress=progress, **machine)
-    summary = summarise(study, opened, alpha=alpha, progress=progress, **machine)
-    is_shared = documents == "shared"
+    bins: Any = {"n_bins": n_bins, "bin_width": bin_width}
+    found = summarise(study, opened, alpha=alpha, progress=progress, **bins, **machine)
+    is_shared, odd = documents == "shared", found.pop("odd")
     if is_shared and mode == "sound":
-        prediction = predict(setup.raw.mean(axis=1), summary.means, seed=seed, jobs=jobs)
-        summary = summary._replace(prediction=prediction, rank_share=prediction.rank_share)
-    summary, raw = in_given_order(summary, given), setup.raw[given]
+        prediction = predict(study.raw.mean(axis=1), found["simulated"], seed=seed, jobs=jobs)
+        found |= {"prediction": prediction, "rank_share": prediction.rank_share}
+    found, raw = in_given_order(found, given), study.raw[given]
     return SimulateResult(
-        measure=setup.measure,
+        measure=study.measure,
         documents=documents,
         mode=mode,
         model=model,
@@ -285,20 +289,13 @@ def simulate(
         runs=tuple(notes.runs[place].name for place in given),
         topics=tuple(topics),
         raw=raw,
-        cell_mean=raw + summary.shift / n_samples,
-        cell_sd=_deviation(summary.shift, summary.squares, n_samples),
-        simulated=summary.means,
-        rank_correlation=summary.correlation,
-        error_rate=summary.errors,
-        significance=summary.rates,
         raw_pvalue=paired_t(raw, all_pairs(len(raw))).pvalue,
-        rank_share=summary.rank_share,
-        rank_interval=rank_intervals_of(summary.rank_share),
-        prediction=summary.prediction,
+        rank_interval=rank_intervals_of(found["rank_share"]),
         none_relevant=notes.none_relevant,
-        without_relevant=summary.odd if is_shared else 0,
-        plain=setup.plain,
-        truncated=0 if is_shared else summary.odd,
+        without_relevant=odd if is_shared else 0,
+        plain=study.plain,
+        truncated=0 if is_shared else odd,
+        **found,
     )
 
 
@@ -349,12 +346,6 @@ def _check(n_samples: int, alpha: float, missing: str, no_relevant: str, mode: s
     check_choice("mode", mode, get_args(Mode))
 
 
-def _check_bins(n_bins: int, bin_width: float) -> None:
-    if not 2 <= check_count("n_bins", n_bins) <= MOST_BINS:
-        raise bad_value("n_bins", f"lie between 2 and {MOST_BINS}", n_bins)
-    check_width("bin_width", bin_width)
-
-
 def _topics(qrels: Qrels, level: int, no_relevant: NoRelevant) -> tuple[str, ...]:
     has_relevant = qrels.best_grades >= level
     if not has_relevant.any():
@@ -386,10 +377,3 @@ def _report(notes: RunNotes, topics: Sequence[str], missing: Missing) -> None:
             f"the same score (first {notes.constant[0]!r}): their order is random; use ranks "
             f"instead of scores with {arg('score_source', 'rank')}"
         )
-
-
-def _deviation(shift: np.ndarray, squares: np.ndarray, n: int) -> np.ndarray:
-    """Return standard deviations from sums of differences and of their squares."""
-    if n < 2:
-        return np.full(shift.shape, np.nan)
-    return np.sqrt(np.maximum(squares - shift**2 / n, 0.0) / (n - 1))
