@@ -276,7 +276,7 @@ def _parsed(text: str) -> Measure:
 
 
 def parse_measures(texts: str | Measure | Iterable[str | Measure]) -> list[Measure]:
-    """Return several measures; a list such as `ndcg_cut.10,20` of trec_eval gives one per cutoff."""
+    """Return several measures; trec_eval's list `ndcg_cut.10,20` gives one per cutoff."""
     if isinstance(texts, (str, Measure)) or not isinstance(texts, Iterable):
         texts = [texts]
     given = [[text] if not isinstance(text, str) else _BETWEEN.split(text) for text in texts]
