@@ -41,8 +41,6 @@ NEGATED = (
     "simulated_difference",
     "difference_imputed",
     "effect_size",
-    "hedges_g",
-    "cliffs_delta",
 )
 SWAPPED = (("a", "b"), ("mean_a", "mean_b"), ("variance_a", "variance_b"), ("wins", "losses"))
 STATISTICS: Mapping[str, Callable[[Json], float]] = {

@@ -187,7 +187,7 @@ PAIRS = Section(
         ),
         LevelTest(
             name="sign",
-            offered=("compare --test sign", "BinaryPairs.pvalue"),
+            offered=("compare --test sign",),
             rejects=run.pairs(sign_test),
             data=ALL_PAIRS,
             sizes=EXACT_SIZES,
@@ -425,24 +425,6 @@ COMPONENTS = Section(
             data=GRIDS,
             exact=("normal",),
             foreign=("interacting",),
-        ),
-        LevelTest(
-            name="F, unbalanced",
-            offered=("components --unbalanced type3",),
-            cost=50,
-            rejects=run.type_three_f,
-            data=("normal",),
-            sizes=(10,),
-            exact=("normal",),
-        ),
-        LevelTest(
-            name="Tukey-Kramer, unbalanced",
-            offered=("components --unbalanced type3",),
-            cost=50,
-            rejects=run.type_three_tukey,
-            data=("normal",),
-            sizes=(10,),
-            exact=("normal",),
         ),
     ),
 )

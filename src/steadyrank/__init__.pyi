@@ -26,7 +26,6 @@ from steadyrank.data.scores import join_scores as join_scores
 from steadyrank.data.track.facets import simulated_facets as simulated_facets
 from steadyrank.data.track.simulated import SimulatedTrack as SimulatedTrack
 from steadyrank.data.track.simulated import TrackModel as TrackModel
-from steadyrank.data.track.simulated import TrueMeans as TrueMeans
 from steadyrank.data.track.simulated import simulated_track as simulated_track
 from steadyrank.data.track.simulated import true_means as true_means
 from steadyrank.data.write.files import write_qrels as write_qrels
@@ -77,7 +76,7 @@ from steadyrank.studies.instances.study import InstancesTable as InstancesTable
 from steadyrank.studies.instances.study import instances as instances
 from steadyrank.studies.judges.result import JudgesResult as JudgesResult
 from steadyrank.studies.judges.study import judges as judges
-from steadyrank.studies.plan.result import PlanResult as PlanResult
+from steadyrank.studies.plan.study import PlanResult as PlanResult
 from steadyrank.studies.plan.study import plan as plan
 from steadyrank.studies.plotting import plot as plot
 from steadyrank.studies.pools.result import PoolsResult as PoolsResult
@@ -88,7 +87,7 @@ from steadyrank.studies.simulate.study import simulate as simulate
 from steadyrank.studies.stability.facets import FacetsResult as FacetsResult
 from steadyrank.studies.stability.study import StabilityResult as StabilityResult
 from steadyrank.studies.stability.study import stability as stability
-from steadyrank.studies.topics.result import TopicsResult as TopicsResult
+from steadyrank.studies.topics.study import TopicsResult as TopicsResult
 from steadyrank.studies.topics.study import topics as topics
 from steadyrank_lab.papers.model import Reproduction as Reproduction
 from steadyrank_lab.papers.reproduce import reproduce as reproduce

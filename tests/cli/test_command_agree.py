@@ -75,10 +75,8 @@ def test_json_has_the_promised_keys_and_the_librarys_numbers(capsys, long, score
     )
 
 
-def test_the_coefficient_and_the_power_are_chosen_by_name(capsys, long, scores):
-    options = (
-        *("--coefficient", "tau_ap", "--power", "omega", "--strata", "subject", "--mode", "paper"),
-    )
+def test_the_coefficient_and_the_errors_are_chosen_by_name(capsys, long, scores):
+    options = ("--coefficient", "tau_ap", "--strata", "subject", "--mode", "paper")
     _, out, _ = call(capsys, "agree", "--scores", long, *SIZES, *options, "--format", "json")
     shown = json.loads(out)
     expected = sr.agree(
@@ -87,18 +85,14 @@ def test_the_coefficient_and_the_power_are_chosen_by_name(capsys, long, scores):
         system_sizes=[3, 6, 9],
         n_samples=8,
         coefficient="tau_ap",
-        power="omega",
         strata="subject",
         mode="paper",
     )
     assert shown["coefficient"] == "tau_ap"
-    assert shown["power_convention"] == "omega"
     assert [row["f"] for row in shown["anova"][1:4]] == pytest.approx(
         [expected.anova.source(row["source"]).statistic for row in shown["anova"][1:4]]
     )
-    assert shown["anova"][1]["power"] == pytest.approx(expected.anova.sources[1].power)
     assert shown["anovas"]["tau"][1]["ss"] == expected.anovas["tau"].sources[1].ss
-    assert "lambda = max(0, df (F − 1))" in shown["notes"][-1]
     assert shown["anova"][1]["pvalue"] == pytest.approx(expected.anova.sources[1].pvalue)
     assert (shown["mode"], shown["n_resamples"]) == ("paper", 0)
 
@@ -128,10 +122,6 @@ def test_the_published_table_is_laid_out_as_the_papers(capsys, long):
     assert any(line.startswith(" measure pair × topic size") for line in lines)
     assert "ERR@20 differs most" in out
     assert "the 12 systems" in out
-    options = ("--mode", "paper", "--power", "observed")
-    _, out, _ = call(capsys, "agree", "--scores", long, *SIZES, *options)
-    header = next(line for line in out.splitlines() if "SS" in line)
-    assert header.split()[-3:] == ["omega²", "effect", "power"]
 
 
 def test_latex_and_markdown_hold_everything_in_tables(capsys, long):
@@ -143,18 +133,13 @@ def test_latex_and_markdown_hold_everything_in_tables(capsys, long):
     assert "| source | SS | DF | MS | omega² | 95% interval | effect |" in out
 
 
-@pytest.mark.parametrize(("rows", "count"), [("anova", 9), ("cells", 18), ("ranking", 3)])
-def test_csv_holds_what_is_asked_for(capsys, long, rows, count):
-    _, out, _ = call(capsys, "agree", "--scores", long, *SIZES, "--format", "csv", "--rows", rows)
+def test_csv_holds_the_table(capsys, long):
+    _, out, _ = call(capsys, "agree", "--scores", long, *SIZES, "--format", "csv")
     found = list(csv.DictReader(io.StringIO(out)))
-    assert len(found) == count
-    if rows == "anova":
-        assert found[0]["source"] == "subject"
-        assert found[0]["omega_squared"] == found[0]["omega_squared_interval_low"] == ""
-        low, high = (float(found[1][f"omega_squared_interval_{end}"]) for end in ("low", "high"))
-        assert low <= float(found[1]["omega_squared"]) <= high
-    if rows == "cells":
-        assert float(found[0]["interval_low"]) < float(found[0]["mean"])
+    assert (len(found), found[0]["source"]) == (9, "subject")
+    assert found[0]["omega_squared"] == found[0]["omega_squared_interval_low"] == ""
+    low, high = (float(found[1][f"omega_squared_interval_{end}"]) for end in ("low", "high"))
+    assert low <= float(found[1]["omega_squared"]) <= high
 
 
 @pytest.mark.parametrize("drawing", ["sizes", "pairs", "measures"])
@@ -197,7 +182,8 @@ def test_defaults_are_cut_with_a_warning(capsys, long):
         (("-m", "AP"), "at least two measures, got AP"),
         (("--pair", "AP", "ERR"), "unknown measure 'ERR'"),
         (("--coefficient", "rho"), "'--coefficient'"),
-        (("--power", "omega"), "which --mode sound does not give: use --mode paper"),
+        (("--power", "omega"), "--power was removed in 1.1; it restates p"),
+        (("--rows", "cells"), "--rows was removed in 1.1; use --json"),
         (("--resamples", "7"), "--resamples must be a whole number of at least 20, or 0"),
     ],
 )

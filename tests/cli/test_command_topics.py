@@ -79,19 +79,12 @@ def test_json_is_the_librarys_result(capsys, scores):
         "topics",
         "--scores",
         scores,
-        *("--trials", "60", "--seed", "3", "--sizes", "3,9", "--target", ".1", "--alpha", ".01"),
-        *("--comparisons", "7", "--binning", "both", "--format", "json"),
+        *("--trials", "60", "--seed", "3", "--sizes", "3,9", "--alpha", ".01"),
+        *("--binning", "both", "--format", "json"),
     )
     shown = json.loads(out)
     result = sr.topics(
-        sr.read_scores(scores),
-        n_trials=60,
-        rng=3,
-        sizes=[3, 9],
-        target=0.1,
-        binning="both",
-        alpha=0.01,
-        comparisons=7,
+        sr.read_scores(scores), n_trials=60, rng=3, sizes=[3, 9], binning="both", alpha=0.01
     )
     rows = [
         row | {"topics_needed_interval": list(row["topics_needed_interval"])}
@@ -214,17 +207,15 @@ def test_the_plot_is_drawn(capsys, scores, tmp_path):
 
 def test_the_plot_shows_the_result(scores):
     result = sr.topics(sr.read_scores(scores), n_trials=100)
-    (ax,) = sr.plot(result, levels=[0.0, 0.02]).axes
+    (ax,) = sr.plot(result).axes
     points = [container.lines[0].get_ydata() for container in ax.containers]
-    np.testing.assert_array_equal(points[0], result.levels[0].empirical)
+    assert len(points) == 4
+    np.testing.assert_array_equal(points[0], result.levels[1].empirical)
     np.testing.assert_array_equal(points[1], result.levels[2].empirical)
     assert [text.get_text() for text in ax.get_legend().get_texts()][:2] == [
-        "0.00–0.01",
+        "0.01–0.02",
         "0.02–0.03",
     ]
-    assert len(sr.plot(result).axes[0].containers) == 4
-    with pytest.raises(InputError, match="a level is named by a difference of at least 0"):
-        sr.plot(result, levels=[-1])
 
 
 def test_an_odd_result_is_drawn_too():
@@ -251,9 +242,9 @@ def test_sizes_are_lists_with_ellipses():
     ("arguments", "message"),
     [
         (("--sizes", "5,ten"), "--sizes: 'ten' is not a number of topics"),
-        (("--sizes", "0,5"), "sizes must be numbers of topics of at least 1"),
+        (("--sizes", "0,5"), "sizes must be whole numbers of at least 1"),
         (("--trials", "0"), "0 is not in the range"),
-        (("--target", "0.5"), "0.5 is not in the range"),
+        (("--target", "0.2"), "--target was removed in 1.1"),
         (("--baseline", "rum1"), "did you mean 'run1'"),
         (("qrels", "run"), "either QRELS RUN... or scores, not both"),
     ],

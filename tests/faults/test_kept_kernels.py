@@ -1,4 +1,4 @@
-"""Machine code that could not be kept, or belongs to other sources."""
+"""Machine code that could not be kept, was damaged, or belongs to other sources."""
 
 from __future__ import annotations
 
@@ -76,6 +76,47 @@ def test_kept_code_is_used_and_old_code_goes(sources, tmp_path, monkeypatch):
     left = set(tmp_path.rglob("*twice*.nbc"))
     assert len(left) == 2
     assert not left & kept
+
+
+def test_killed_before_the_checksum_is_written_code_is_compiled_again(sources, tmp_path):
+    assert sources(1).twice(0) == 2
+    [noted] = tmp_path.rglob("*.twice.sum")
+    noted.unlink()
+    again = sources(1)
+    assert not kernel_cache.is_kept(again.twice)
+    assert again.twice(0) == 2
+
+
+def emptied(content):
+    return b""
+
+
+def halved(content):
+    return content[: len(content) // 2]
+
+
+def flipped(content):
+    return bytes(
+        byte ^ (4 if place == len(content) // 2 else 0) for place, byte in enumerate(content)
+    )
+
+
+@pytest.mark.parametrize("damage", [emptied, halved, flipped])
+@pytest.mark.parametrize("kind", ["nbi", "nbc"])
+def test_damaged_code_is_noticed_before_it_is_loaded(sources, tmp_path, kind, damage):
+    """A flipped bit in machine code would crash the process, or change its results."""
+    module = sources(1)
+    assert (module.twice(0), module.step(0.5)) == (2, 1.5)
+    for path in tmp_path.rglob(f"*.twice-*.{kind}"):
+        path.write_bytes(damage(path.read_bytes()))
+    again = sources(1)
+    assert again.twice(0) == 2
+    assert not again.twice.stats.cache_hits
+    assert again.step(0.5) == 1.5
+    assert again.step.stats.cache_hits
+    later = sources(1)
+    assert later.twice(0) == 2
+    assert later.twice.stats.cache_hits
 
 
 def test_a_full_disk_does_not_stop_kernels(sources, monkeypatch):

@@ -19,7 +19,7 @@ from steadyrank.studies.compare.front import MOST_PICKED
 from steadyrank.studies.material import Material, Settings
 from steadyrank.studies.part import Findings
 from steadyrank.studies.simulate.view import PART as SIMULATE
-from steadyrank.studies.topics.result import needed_figure
+from steadyrank.studies.topics.study import needed_figure
 from steadyrank.words import chance, pvalue_words, roughly
 
 

@@ -20,10 +20,9 @@ design_options = opt.options(
         "--formula [corrected|exact|nagata]": "Plan for the corrected t test of compare, for the "
         "published tests by exact distributions, or by the published approximations [default: "
         "corrected for paired t tests of pilot data, else exact].",
-        "--difference-variance V|pilot|95%|twice": "Use this variance of paired differences per "
-        "topic: a number; the mean over the pilot's pairs of runs (pilot) or a percentile of them "
-        "(95%); or twice the variance (twice) [default: pilot if there are pairs].",
-        "--comparisons K = 1": "Control alpha over K comparisons by ttest or interval.",
+        "--difference-variance V|pilot|twice": "Use this variance of paired differences per "
+        "topic: a number; the mean over the pilot's pairs of runs (pilot); or twice the variance "
+        "(twice) [default: pilot if there are pairs].",
         "--topics n_topics N int": "Show the power and the smallest detectable difference with N "
         "topics.",
     }
@@ -56,7 +55,7 @@ def command(
     """
     demands["variance"] = _named_variances(variances, inputs.measures)
     of_differences = demands["difference_variance"]
-    if of_differences and of_differences not in ("pilot", "twice") and of_differences[-1] != "%":
+    if of_differences not in (None, "pilot", "twice"):
         demands["difference_variance"] = _number("--difference-variance", of_differences)
     pilot = None
     if _has_pilot(inputs, demands):

@@ -53,16 +53,12 @@ study_options = opt.options(
     {
         "--sizes 5,10,…": "Split off this many topics [default: 5,10,… to half].",
         "--trials n_trials 1.. = 1000": "Split the topics at random this many times.",
-        "--target (0,0.5) = 0.05": "Count the pairs that are reversed more often than this.",
         "--alpha = 0.05": "Test at this level of significance over all comparisons together.",
         "--beta = 0.2": "Compute the topics required for this probability of missing a difference: "
         "1 - power.",
-        "--comparisons K 1..": "Control alpha over K comparisons [default: all pairs shown].",
         "--baseline RUN": "Show every run against this one only.",
         "--binning [first|both] = first": "Take the difference level of a pair in a split from the "
         "first set, or from each in turn.",
-        "--level-width W float = 0.01": "Set the width of the levels of the difference, such as 1 "
-        "for percentages or counts.",
     }
 )
 

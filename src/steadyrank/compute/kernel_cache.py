@@ -3,7 +3,8 @@
 Numba's own cache does the work. It takes a kernel's code as fresh while the kernel's own file is
 unchanged, although parts and constants of other modules are compiled into it. So the code is in a
 folder that is named by the version and by a digest of all sources with kernels or parts: changed
-sources name another folder. The last folders are kept.
+sources name another folder. The last folders are kept. A checksum of each kernel's files says
+whether they are what was written: what is not, is removed and compiled again.
 
 The folder is in the cache folder that Numba was given, else in the package, else in the user's
 cache folder: the first that only this user and root can write to, as the code is loaded as it is.
@@ -81,13 +82,51 @@ def _kept(function: Callable[..., Any], home: Path, options: dict[str, Any]) -> 
     finally:
         _config.CACHE_DIR = given
     # Where Numba cannot write there, it takes a folder that no digest names.
-    return kernel if Path(kernel.stats.cache_path).is_relative_to(folder) else None
+    if not Path(kernel.stats.cache_path).is_relative_to(folder):
+        return None
+    if not _has_its_sum(kernel):
+        with contextlib.suppress(OSError), locked(home / "lock"):  # it may be written just now
+            if not _has_its_sum(kernel):
+                for path in _files(kernel):
+                    path.unlink()
+    return kernel
 
 
 def is_kept(kernel: Any) -> bool:
     """Whether there is machine code of a kernel on disk, for whatever types of arguments."""
-    folder = kernel.stats.cache_path
-    return folder is not None and any(Path(folder).glob(f"*.{kernel.__qualname__}-*.nbi"))
+    return kernel.stats.cache_path is not None and len(_files(kernel)) > 0
+
+
+def _files(kernel: Any) -> list[Path]:
+    """Return the index and the machine codes of a kernel, one code per types of arguments."""
+    return sorted(Path(kernel.stats.cache_path).glob(f"{_name(kernel)}-*.nb[ic]"))
+
+
+def _name(kernel: Any) -> str:
+    """Return how Numba's names of a kernel's files begin."""
+    name = f"{kernel.__module__.rpartition('.')[2]}.{kernel.__qualname__}"
+    return name.replace("<", "").replace(">", "")
+
+
+def _has_its_sum(kernel: Any) -> bool:
+    """Whether the files of a kernel are those that were written: a flipped bit could crash."""
+    noted = Path(kernel.stats.cache_path, f"{_name(kernel)}.sum")
+    with contextlib.suppress(OSError):
+        return not _files(kernel) or noted.read_bytes() == _sum(kernel)
+    return False
+
+
+def _sum(kernel: Any) -> bytes:
+    digest = hashlib.sha256()
+    for path in _files(kernel):
+        digest.update(path.name.encode() + path.read_bytes())
+    return digest.digest()
+
+
+def _note_sum(kernel: Any) -> None:
+    """Write the checksum; without it, the files are not used."""
+    with contextlib.suppress(OSError):
+        Path(kernel.stats.cache_path, f"{_name(kernel)}.sum").write_bytes(_sum(kernel))
 
 
 def kernel_home() -> Path | None:
@@ -183,7 +222,7 @@ def _sources() -> bytes:
 
 
 class _Saving(events.Listener):
-    """Let one process at a time write what it has compiled.
+    """Let one process at a time write what it has compiled, and note the checksum of that.
 
     Numba numbers the codes of a kernel, one per types of arguments, by those that it finds: two
     processes at once could write two codes under one number, and a third would load the wrong one.
@@ -202,7 +241,8 @@ class _Saving(events.Listener):
             if event.kind != "numba:compile":
                 vars(self.thread).pop("written", contextlib.ExitStack()).close()
                 return
-            folder = Path(event.data["dispatcher"].stats.cache_path or "")
-            if folder.is_relative_to(self.home):
+            kernel = event.data["dispatcher"]
+            if Path(kernel.stats.cache_path or "").is_relative_to(self.home):
                 self.thread.written = contextlib.ExitStack()
                 self.thread.written.enter_context(locked(self.home / "lock"))
+                self.thread.written.callback(_note_sum, kernel)

@@ -7,7 +7,6 @@ of all studies and names none of them.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -50,14 +49,6 @@ class Job:
     def common(self) -> dict[str, Any]:
         """Return the options that most studies take."""
         return {"jobs": self.machine.jobs, "rng": self.material.settings.seed}
-
-    @property
-    def n_comparisons(self) -> int:
-        """Number of comparisons in the family."""
-        settings, n_runs = self.material.settings, len(self.material.compared.runs)
-        if settings.correction == "none":
-            return 1
-        return math.comb(n_runs, 2) if settings.baseline is None else n_runs - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -21,8 +21,7 @@ from steadyrank.present.plot_style import COLOURS, label, legend
 from steadyrank.present.table import Table
 from steadyrank.stats.planning.reversal import approximate_error_rate, error_rate
 from steadyrank.studies.topics.levels import TopicLevel
-from steadyrank.studies.topics.result import TopicsResult
-from steadyrank.studies.topics.study import topics
+from steadyrank.studies.topics.study import TopicsResult, topics
 from steadyrank_lab.papers.data import PaperData, without_empty
 from steadyrank_lab.papers.model import (
     Claim,

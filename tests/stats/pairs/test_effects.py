@@ -1,17 +1,21 @@
-"""Effect sizes against brute force, simulation and their definitions."""
+"""Effect sizes against their definitions; the fewest topics that carry a lead, by all subsets."""
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from plain_tables import refused
 from scipy import stats
 
-from steadyrank.stats.pairs.effects import effect_sizes, hedges_correction, read_effect
-from steadyrank.stats.pairs.result import NO_DIFFERENCE, TOO_FEW, ZERO_VARIANCE, all_pairs
+import steadyrank as sr
+from steadyrank.stats.pairs.effects import NO_LEAD, carried, effect_sizes, fragility, read_effect
+from steadyrank.stats.pairs.result import all_pairs
+from steadyrank.stats.run_means import SAME_MEAN
 
 scores_with_ties = arrays(
     float,
@@ -20,42 +24,16 @@ scores_with_ties = arrays(
 )
 
 
-def brute_force_delta(a, b):
-    common = ~np.isnan(a) & ~np.isnan(b)
-    if not common.any():
-        return np.nan
-    return np.sign(a[common][:, None] - b[common]).mean()
-
-
-@given(scores_with_ties)
-def test_cliffs_delta_and_wins_as_by_brute_force(scores):
-    pairs = all_pairs(len(scores))
-    sizes = effect_sizes(scores, pairs)
-    deltas, won = sizes.cliffs_delta, np.stack([sizes.wins, sizes.ties, sizes.losses], axis=1)
-    for index, (i, j) in enumerate(pairs):
-        expected = brute_force_delta(scores[i], scores[j])
-        np.testing.assert_allclose(deltas[index], expected, atol=1e-15)
-        z = scores[i] - scores[j]
-        assert won[index].tolist() == [np.sum(z > 0), np.sum(z == 0), np.sum(z < 0)]
-
-
-@given(scores_with_ties)
-def test_cliffs_delta_against_one_run_is_that_of_all_pairs(scores):
-    others = np.arange(1, len(scores))
-    baseline = np.stack([others, np.zeros_like(others)], axis=1)
-    sizes = effect_sizes(scores, baseline)
-    expected = [brute_force_delta(scores[i], scores[0]) for i in others]
-    np.testing.assert_allclose(sizes.cliffs_delta, expected, atol=1e-15)
-
-
 @given(scores_with_ties)
 def test_swapping_the_runs_turns_every_sign(scores):
     pairs = all_pairs(len(scores))
     one, other = effect_sizes(scores, pairs), effect_sizes(scores, pairs[:, ::-1])
-    for name in ("paired_d", "hedges_g", "residual_d", "cliffs_delta", "difference"):
-        np.testing.assert_array_equal(getattr(one, name), -getattr(other, name))
+    np.testing.assert_array_equal(one.paired_d, -other.paired_d)
     np.testing.assert_array_equal(one.wins, other.losses)
-    np.testing.assert_array_equal(one.flag, other.flag)
+    for index, (i, j) in enumerate(pairs):
+        z = scores[i] - scores[j]
+        won = one.wins[index], one.ties[index], one.losses[index]
+        assert won == (np.sum(z > 0), np.sum(z == 0), np.sum(z < 0))
 
 
 def test_paired_d_is_mean_over_standard_deviation():
@@ -68,25 +46,7 @@ def test_paired_d_is_mean_over_standard_deviation():
     d = np.nanmean(z, axis=1) / np.nanstd(z, axis=1, ddof=1)
     np.testing.assert_allclose(found.paired_d, d, rtol=1e-12)
     t = stats.ttest_1samp(z, 0.0, axis=1, nan_policy="omit").statistic
-    np.testing.assert_allclose(found.paired_d * np.sqrt(found.n), t, rtol=1e-10)
-
-
-def test_residual_d_uses_the_residual_of_the_two_way_model():
-    scores = np.random.default_rng(2).random((2, 15))
-    residual = scores - scores.mean(axis=1, keepdims=True) - scores.mean(axis=0) + scores.mean()
-    sd = np.sqrt((residual**2).sum() / 14)
-    difference = scores[0].mean() - scores[1].mean()
-    found = effect_sizes(scores, [[0, 1]])
-    assert found.residual_d[0] == pytest.approx(difference / sd)
-
-
-def test_hedges_removes_the_bias():
-    # E[d] = delta / J exactly for normal differences: the mean of the noncentral t.
-    for n in (3, 5, 20, 249):
-        expected = stats.nct.mean(n - 1, 0.5 * np.sqrt(n)) / np.sqrt(n)
-        assert hedges_correction(n - 1) * expected == pytest.approx(0.5, rel=1e-10)
-    df = np.array([5, 50, 500])
-    np.testing.assert_allclose(hedges_correction(df), 1 - 3 / (4 * df - 1), rtol=2e-3)
+    np.testing.assert_allclose(found.paired_d * np.sqrt((~np.isnan(z)).sum(axis=1)), t, rtol=1e-10)
 
 
 def test_words():
@@ -98,32 +58,16 @@ def test_words():
 def test_degenerate_pairs():
     scores = np.array([[0.1, 0.2, 0.3], [0.1, 0.2, 0.3], [0.2, 0.3, 0.4], [np.nan, np.nan, 0.1]])
     found = effect_sizes(scores, [[0, 1], [2, 0], [0, 2], [0, 3]])
-    assert found.flag.tolist() == [NO_DIFFERENCE, ZERO_VARIANCE, ZERO_VARIANCE, TOO_FEW]
     np.testing.assert_array_equal(found.paired_d, [0.0, np.inf, -np.inf, np.nan])
-    np.testing.assert_array_equal(found.hedges_g, [0.0, np.inf, -np.inf, np.nan])
     assert found.reading.tolist() == ["negligible", "large", "large", ""]
     assert found.wins.tolist() == [0, 3, 0, 1]
 
 
 def test_no_common_topic_and_no_pairs():
     scores = np.array([[0.1, np.nan], [np.nan, 0.2]])
-    found = effect_sizes(scores, [[0, 1]])
-    assert found.n[0] == 0
-    assert found.flag[0] == TOO_FEW
-    assert np.isnan(found.cliffs_delta[0])
-    assert effect_sizes(scores, []).n.shape == (0,)
-    assert effect_sizes(np.zeros((2, 0)), [[0, 1]]).flag.tolist() == [TOO_FEW]
-
-
-@settings(max_examples=30)
-@given(st.integers(0, 2**32 - 1))
-def test_the_order_of_topics_does_not_matter(seed):
-    random = np.random.default_rng(seed)
-    scores = random.integers(0, 5, (3, 9)) / 4
-    order = random.permutation(9)
-    one, other = effect_sizes(scores, all_pairs(3)), effect_sizes(scores[:, order], all_pairs(3))
-    np.testing.assert_array_equal(one.cliffs_delta, other.cliffs_delta)
-    np.testing.assert_allclose(one.paired_d, other.paired_d, rtol=1e-9, atol=1e-12)
+    assert np.isnan(effect_sizes(scores, [[0, 1]]).paired_d[0])
+    assert effect_sizes(scores, []).paired_d.shape == (0,)
+    assert np.isnan(effect_sizes(np.zeros((2, 0)), [[0, 1]]).paired_d[0])
 
 
 @pytest.mark.parametrize(
@@ -138,3 +82,80 @@ def test_the_order_of_topics_does_not_matter(seed):
 )
 def test_wrong_input_is_refused(scores, pairs, message):
     refused(message, effect_sizes, scores, pairs)
+
+
+def fewest_by_enumeration(difference, weights, clusters):
+    """The least number of clusters whose topics, left out, leave no lead."""
+    there = ~np.isnan(difference)
+    total = (weights * difference)[there].sum()
+    if abs(total) <= SAME_MEAN * weights.sum():
+        return NO_LEAD
+    units = np.unique(clusters[there])
+    for k in range(1, len(units) + 1):
+        for dropped in itertools.combinations(units, k):
+            left = there & ~np.isin(clusters, dropped)
+            if np.sign(total) * (weights * difference)[left].sum() <= SAME_MEAN * weights.sum():
+                return k
+    raise AssertionError("without any topic there is no lead")
+
+
+@pytest.mark.parametrize("kind", ["plain", "weights", "clusters", "gaps", "ties", "all"])
+def test_the_fewest_of_all_subsets(kind):
+    rng = np.random.default_rng(3)
+    for n in (1, 2, 5, 9, 12):
+        scores = rng.random((4, n)) + np.linspace(0.2, 0.0, 4)[:, None]
+        if kind in ("ties", "all"):
+            scores = np.round(scores * 4) / 4
+        if kind in ("gaps", "all"):
+            scores[rng.random(scores.shape) < 0.2] = np.nan
+        weights = rng.integers(1, 4, n) * 0.5 if kind in ("weights", "all") else np.ones(n)
+        clusters = rng.integers(0, 4, n) if kind in ("clusters", "all") else np.arange(n)
+        pairs = np.array(list(itertools.combinations(range(4), 2)))
+        found = fragility(scores, pairs, weights, clusters)
+        for (a, b), k in zip(pairs, found, strict=True):
+            difference = scores[a] - scores[b]
+            assert k == fewest_by_enumeration(difference, weights, clusters), (n, a, b)
+            named = carried(difference, weights, clusters)
+            assert len(named.units) == max(k, 0)
+            if k > 0:
+                left = ~np.isnan(difference) & ~np.isin(clusters, named.units)
+                total = np.nansum(weights * difference)
+                rest = (weights * difference)[left].sum()
+                assert np.sign(total) * rest <= SAME_MEAN * weights.sum()
+
+
+def test_many_pairs_by_sorting():
+    rng = np.random.default_rng(0)
+    scores = rng.beta(1, 3, (40, 150)) + np.linspace(0.3, 0.0, 40)[:, None]
+    pairs = np.array(list(itertools.combinations(range(40), 2)))
+    found = fragility(scores, pairs)
+    assert found.tolist() == [len(carried(scores[a] - scores[b]).units) for a, b in pairs]
+
+
+def test_every_topic_favours_the_first():
+    scores = np.array([[0.5, 0.6, 0.7], [0.4, 0.5, 0.6]])
+    assert fragility(scores, np.array([[0, 1], [1, 0]])).tolist() == [3, 3]
+    assert carried(scores[0] - scores[1]) == ([0, 1, 2], 3)
+
+
+def test_two_runs_without_a_lead_or_a_shared_topic():
+    scores = np.array([[0.5, np.nan], [np.nan, 0.4], [0.5, 0.1]])
+    pairs = np.array([[0, 1], [0, 2], [1, 2]])
+    assert fragility(scores, pairs).tolist() == [NO_LEAD, NO_LEAD, 1]
+
+
+def test_a_gate_names_the_topics_that_carry_it():
+    rng = np.random.default_rng(2)
+    old = rng.random(30) * 0.2
+    new = old + 0.03 + rng.normal(0, 0.05, 30)
+    sides = [
+        sr.Scores(measures=["AP"], runs=[name], topics=range(30), values=[[values]])
+        for name, values in (("old", old), ("new", new))
+    ]
+    (row,) = sr.gate(*sides, measures="AP", margin=0.02).rows()
+    dropped = [int(topic) for topic in row["fragility"]["topics"]]
+    assert row["verdict"] == "pass"
+    assert len(dropped) == row["fragility"]["n"]
+    gaps = new - old
+    assert np.delete(gaps, dropped).mean() <= -0.02
+    assert np.delete(gaps, dropped[:-1]).mean() > -0.02

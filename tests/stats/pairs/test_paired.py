@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from plain_tables import refused, words
 from scipy import stats
+from statsmodels.stats.contingency_tables import mcnemar
 
 from steadyrank.stats.pairs.resampled import randomization, studentized_bootstrap
 from steadyrank.stats.pairs.result import all_pairs
@@ -171,6 +172,18 @@ def test_sign_test_agrees_with_scipy():
         z = (scores[i] - scores[j]).round(6)
         peer = stats.binomtest(int((z > 0).sum()), int((z != 0).sum())).pvalue
         assert p == pytest.approx(peer, rel=1e-10)
+
+
+def test_sign_test_of_scores_of_0_and_1_is_mcnemars_of_statsmodels():
+    rng = np.random.default_rng(1)
+    scores = (rng.random((5, 40)) < rng.random(40)).astype(float)
+    scores[rng.random(scores.shape) < 0.1] = np.nan
+    pairs = all_pairs(5)
+    for (i, j), p in zip(pairs, sign_test(scores, pairs).pvalue, strict=True):
+        both = scores[[i, j]][:, ~np.isnan(scores[i] + scores[j])].astype(int)
+        counts = np.zeros((2, 2), int)
+        np.add.at(counts, tuple(both), 1)
+        assert p == pytest.approx(mcnemar(counts, exact=True).pvalue, abs=1e-12)
 
 
 def test_replicates_are_tested_as_single_matrices_are():

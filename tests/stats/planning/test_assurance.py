@@ -167,7 +167,7 @@ def test_one_question_has_one_number():
     """The first two runs' topics, and the detectable difference, at the family of `compare`."""
     scores = pilot()
     decided = sr.compare(scores)
-    planned = sr.plan(scores, decided=decided, comparisons=15)
+    planned = sr.plan(scores, decided=decided)
     studied = sr.topics(scores, decided=decided, n_trials=10)
     first, *_ = planned.differences
     (row,) = studied.told([studied.pair(*(studied.runs.index(run) for run in first.runs))])

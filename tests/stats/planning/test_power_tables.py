@@ -24,7 +24,7 @@ def test_the_smallest_effect_is_the_planners(n, alpha):
     [
         {"method": "anova", "systems": 10},
         {"method": "anova", "systems": 10, "formula": "nagata"},
-        {"method": "ttest", "comparisons": 45},
+        {"method": "ttest", "alpha": 0.05 / 45},
         {"method": "ttest", "paired": False},
         {"method": "interval", "width": 0.1, "formula": "nagata"},
     ],

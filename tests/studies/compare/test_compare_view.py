@@ -95,12 +95,3 @@ def test_a_terminal_lists_few_pairs_and_a_page_more():
     assert ids == ["compare-runs"]
     on_page = {table.id: table for table in VIEW.made([result], page=True)}
     assert len(on_page["pairs"].rows) == 91
-
-
-def test_figures_of_shares_stand_beside_those_of_the_test():
-    result = sr.compare(CASES["shares"][0], n_samples=300)
-    runs, pairs = VIEW.made([result])
-    assert "Wilson interval" in runs.header
-    place = list(pairs.header).index("McNemar p")
-    shown = [row[place].value for row in pairs.rows]
-    assert sorted(shown) == sorted(result.binary.pvalue.tolist())

@@ -33,17 +33,12 @@ def make_scores(n_runs=6, n_topics=40, seed=0, measures=("AP", "P@10"), team=Non
     )
 
 
-def test_a_variance_gives_topics_and_their_power():
-    result = sr.plan(variance=0.114, minimum_difference=0.15, systems=10)
-    (row,) = result.rows()
+def test_the_papers_first_column():
+    (row,) = sr.plan(variance=0.114, minimum_difference=0.15, systems=10).rows()
     assert (row["measure"], row["variance"], row["topics"]) == ("score", 0.114, 160)
     assert row["power"] == design.range_power(0.15, 0.114, 160, systems=10)
     assert row["smallest_difference"] < 0.15
     assert row["variance_interval"] is row["topics_interval"] is None
-    assert isinstance(result, sr.PlanResult)
-
-
-def test_the_papers_first_column():
     found = sr.plan(variance=PAPER, minimum_difference=0.15, systems=10, formula="nagata")
     assert [row.topics for row in found.plans] == [159, 131, 121, 48, 41]
     assert [row.measure for row in found.plans] == list(PAPER)
@@ -168,21 +163,6 @@ def test_the_degrees_of_freedom_told_are_those_of_the_interval(asked):
     assert shown["residual_effective_df" if by_pairs else "effective_df"] == df
 
 
-def test_a_family_of_comparisons_is_planned_at_its_level():
-    asked = {"variance": 0.02, "minimum_difference": 0.05, "method": "ttest"}
-    family = sr.plan(**asked, comparisons=153)
-    assert family.plans[0].topics == sr.plan(**asked, alpha=0.05 / 153).plans[0].topics
-    assert "power 0.8 at alpha 0.05 over 153 comparisons" in family.caption()
-    width = {"variance": 0.02, "width": 0.05, "method": "interval"}
-    together = sr.plan(**width, comparisons=10)
-    assert together.plans[0].topics == sr.plan(**width, alpha=0.005).plans[0].topics
-    assert "95% intervals of two systems' difference over 10 comparisons" in together.caption()
-    with pytest.raises(sr.InputError, match="ANOVA is one test of all systems"):
-        sr.plan(variance=0.02, minimum_difference=0.05, systems=5, comparisons=10)
-    with pytest.raises(sr.InputError, match="comparisons must be a whole number"):
-        sr.plan(**asked, comparisons=1.5)
-
-
 def test_the_interval_of_the_residual_covers_it():
     # 1,500 pilots of 8 runs × 20 topics: .95 -/+ .03 is 5.3 standard errors.
     rng = np.random.default_rng(21)
@@ -240,9 +220,6 @@ def test_curves_are_plans_for_other_demands():
     assert np.all(np.diff(by_topics.power, axis=1) >= -1e-12)
     assert by_topics.values[-1] == 2 * 160
     assert np.all(np.diff(result.curve().topics, axis=1) <= 0)
-    frame = by_difference.to_frame()
-    assert frame.columns.tolist() == ["measure", "minimum_difference", "topics", "power"]
-    assert len(frame) == 15
     width = sr.plan(variance=0.029, method="interval", n_topics=92).curve("width", [0.1])
     assert width.topics.tolist() == [[92]]
 
@@ -260,16 +237,13 @@ def test_curves_that_a_plan_does_not_have():
 REFUSED = [
     ({}, "give a variance, or pilot data"),
     ({"variance": 0.0}, "variance of score must be a number above 0, got 0.0"),
-    ({"variance": -1.0}, "must be a number above 0"),
     ({"variance": math.nan}, "must be a number above 0, got nan"),
-    ({"variance": math.inf}, "must be a number above 0, got inf"),
     ({"variance": "0.1"}, "must be a number, got '0.1'"),
     ({"variance": {}}, "at least one measure"),
     ({"variance": 0.1, "minimum_difference": 0}, "minimum_difference must be a number above 0"),
     ({"variance": 0.1, "minimum_difference": None}, "specify the minimum difference"),
     ({"variance": 0.1, "systems": None}, "specify the number of systems"),
     ({"variance": 0.1, "systems": 1}, "systems must be a whole number of at least 2, got 1"),
-    ({"variance": 0.1, "systems": 2.5}, "systems must be a whole number"),
     ({"variance": 0.1, "alpha": 0}, "alpha must lie strictly between 0 and 1"),
     ({"variance": 0.1, "beta": 0.99}, "no more than alpha"),
     ({"variance": 0.1, "n_topics": 1}, "n_topics must be a whole number of at least 2"),
@@ -281,7 +255,6 @@ REFUSED = [
     ({"variance": 0.1, "method": "annova"}, "unknown method 'annova': did you mean 'anova'"),
     ({"variance": 0.1, "formula": "exakt"}, "did you mean 'exact'"),
     ({"variance": 0.1, "formula": "nagata", "beta": 0.3}, "no published coefficients.*exact"),
-    ({"variance": 0.1, "confidence": 1.0}, "confidence must lie strictly"),
 ]
 
 
@@ -365,44 +338,6 @@ def test_text_says_what_was_planned_and_what_to_mind():
     assert (finding.id, finding.values["power"]) == ("plan.detectable", given.plans[0].power)
     assert VIEW.text(given, "table").startswith("50 topics detect a difference of 0.1 in score")
     assert result.to_frame()["topics"].tolist() == [row.topics for row in result.plans]
-
-
-@pytest.mark.parametrize("percentile", ["95%", "50%", "99.5%"])
-def test_a_percentile_of_the_pairs_variances_is_numpy_s(percentile):
-    """Webber, Moffat & Zobel 2008: over all pairs of runs, each on the topics that both have."""
-    rng = np.random.default_rng(4)
-    matrix = rng.beta(1, 2, 20) + rng.normal(0, rng.uniform(0.02, 0.2, (7, 1)), (7, 20))
-    matrix[2, :5] = np.nan
-    pilot = sr.Scores(
-        measures=["AP"],
-        runs=list("abcdefg"),
-        topics=[str(t) for t in range(20)],
-        values=matrix[None],
-    )
-    asked = {"minimum_difference": 0.1, "method": "ttest", "formula": "corrected"}
-    with pytest.warns(sr.SteadyrankWarning, match="only 20 topics"):
-        (plan,) = sr.plan(pilot, difference_variance=percentile, **asked).plans
-    variances = [np.nanvar(matrix[i] - matrix[j], ddof=1) for i in range(7) for j in range(i)]
-    expected = np.quantile(variances, float(percentile[:-1]) / 100)
-    assert plan.difference_variance == pytest.approx(expected)
-    assert plan.topics == sr.plan(difference_variance=expected, **asked).plans[0].topics
-    assert plan.topics_interval is None
-
-
-@pytest.mark.parametrize("given", ["0%", "100%", "x%", "195%"])
-def test_a_percentile_lies_between_0_and_100(given):
-    pilot = sr.Scores(measures=["AP"], runs="ab", topics="123", values=np.eye(3)[None, :2])
-    with pytest.raises(sr.InputError, match="not a percentile"):
-        sr.plan(pilot, difference_variance=given, minimum_difference=0.1, method="ttest")
-
-
-def test_a_percentile_requires_pairs_of_a_pilot():
-    asked = {"difference_variance": "95%", "minimum_difference": 0.1, "method": "ttest"}
-    with pytest.raises(sr.InputError, match="requires pilot data"):
-        sr.plan(variance=0.04, **asked)
-    one = sr.Scores(measures=["AP"], runs="a", topics="123", values=[[[0.1, 0.5, 0.2]]])
-    with pytest.raises(sr.InputError, match="no two runs"):
-        sr.plan(one, **asked)
 
 
 def test_the_removed_page_is_answered_with_the_plot(capsys):

@@ -14,12 +14,9 @@ from scipy.stats import t as student
 import steadyrank as sr
 from steadyrank.compute.random import block_stream
 from steadyrank.stats.planning import design
-from steadyrank.studies.topics import levels as topic_levels
 from steadyrank.studies.topics.levels import AGREE, REVERSED, TIED, TRIALS_A_BLOCK, count_splits
-from steadyrank.studies.topics.result import needed_figure
-from steadyrank.studies.topics.study import default_sizes
+from steadyrank.studies.topics.study import needed_figure
 from steadyrank.studies.topics.view import VIEW
-from steadyrank.words import percent
 
 
 def make_scores(n_runs=6, n_topics=30, seed=0, gap=0.02):
@@ -137,19 +134,6 @@ def test_fewer_trials_are_the_first_ones_and_sizes_do_not_change_splits():
     assert not np.array_equal(count_splits(values, [3, 7, 15], n_trials=200, seed=1), many)
 
 
-def test_very_many_trials_are_kept_by_the_block(monkeypatch):
-    scores = make_scores()
-    one = sr.topics(scores, n_trials=1000)
-    monkeypatch.setattr(topic_levels, "KEPT_TRIALS", 999)
-    blocks = count_splits(scores.matrix(), one.sizes, n_trials=1000)
-    assert len(blocks) == 32
-    other = sr.topics(scores, n_trials=1000)
-    for a, b in zip(one.levels, other.levels, strict=True):
-        np.testing.assert_array_equal(a.empirical, b.empirical)
-        there = a.reversed > 200
-        np.testing.assert_allclose(a.empirical_error[there], b.empirical_error[there], rtol=0.7)
-
-
 def test_rates_and_fits_follow_from_the_counts():
     scores = make_scores(8, 60)
     result = sr.topics(scores, n_trials=200, rng=5)
@@ -215,7 +199,7 @@ def test_splits_of_normal_data_reverse_as_eq_8_says():
 
 def test_theory_of_a_pair_is_its_formulas():
     scores = make_scores(4, 25)
-    for row in sr.topics(scores, n_trials=10, target=0.1).rows():
+    for row in sr.topics(scores, n_trials=10).rows():
         a, b = (scores.matrix()[scores.runs.index(row[key])] for key in "ab")
         va, vb, vz = (np.var(x, ddof=1) for x in (a, b, a - b))
         assert row["covariance"] == pytest.approx(np.cov(a, b)[0, 1])
@@ -382,12 +366,6 @@ def test_the_answer_in_words():
     assert [finding.id for finding in VIEW.findings(surer)] == ["topics.reversal"], (
         "what these topics show, they show"
     )
-    assert [percent(rate) for rate in (0.5, 0.0994, 0.0502, 0.0001)] == [
-        "50%",
-        "9.9%",
-        "5%",
-        "less than 0.1%",
-    ]
 
 
 def test_the_pairs_that_swap_are_counted_as_selected():
@@ -399,8 +377,8 @@ def test_the_pairs_that_swap_are_counted_as_selected():
     ahead, again = (m.mean(axis=1)[a] - m.mean(axis=1)[b] for m in (here, there))
     truth = np.mean(ahead * again < 0)
     assert truth - result.expected_reversal.mean() < 0.15 < truth - result.predictive.mean()
-    count = int((result.expected_reversal > result.target).sum())
-    assert count != int((result.predictive > result.target).sum())
+    count = int((result.expected_reversal > 0.05).sum())
+    assert count != int((result.predictive > 0.05).sum())
     said = VIEW.findings(result)[-1]
     assert said.id == "topics.pairs"
     assert said.values == {"reversed": count, "pairs": len(a), "target": 0.05}
@@ -418,30 +396,12 @@ def test_frames_have_a_row_for_each_pair_or_each_level_and_size():
         result.to_frame("level")
 
 
-def test_progress_is_told():
-    seen = []
-    sr.topics(make_scores(), n_trials=100, jobs=1, progress=lambda *done: seen.append(done))
-    assert seen == [(1, 4), (2, 4), (3, 4), (4, 4)]
-
-
-def test_default_sizes_reach_half_in_five_steps_or_more():
-    for n in range(10, 400):
-        sizes = default_sizes(n)
-        assert len(sizes) >= 5
-        assert n // 2 - 5 < sizes[-1] <= n // 2
-    assert default_sizes(249) == tuple(range(5, 125, 5))
-    assert default_sizes(2) == (1,)
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"n_trials": 0}, "n_trials must be a whole number of at least 1, got 0"),
-        ({"n_trials": 2.5}, "n_trials must be a whole number"),
-        ({"sizes": []}, "sizes must be numbers of topics of at least 1"),
-        ({"sizes": [0, 5]}, "sizes must be numbers of topics of at least 1"),
-        ({"sizes": [2.5]}, "sizes must be whole numbers"),
-        ({"target": 0.5}, "strictly between 0 and 0.5"),
+        ({"sizes": []}, "sizes: name at least one"),
+        ({"sizes": [0, 5]}, "sizes must be whole numbers of at least 1"),
         ({"binning": "second"}, "unknown binning 'second'"),
         ({"baseline": "rum1"}, "did you mean 'run1'"),
         ({"measure": "PA"}, "unknown measure 'PA'"),
@@ -473,7 +433,8 @@ def test_topics_needed_are_for_the_family_that_decides():
     scores = make_scores(18, 50)
     family = sr.topics(scores, n_trials=10)
     decided = sr.compare(scores)
-    alone = sr.topics(scores, n_trials=10, comparisons=1)
+    uncorrected = sr.compare(scores, correction="none")
+    alone = sr.topics(scores, n_trials=10, decided=uncorrected)
     assert (family.comparisons, family.comparison_alpha) == (153, decided.comparison_alpha)
     assert family.significant.tolist() == decided.significant.tolist()
     given = sr.topics(scores, n_trials=10, decided=decided)
@@ -488,8 +449,6 @@ def test_topics_needed_are_for_the_family_that_decides():
     other = sr.compare(scores, baseline="run0")
     assert against.comparison_alpha == other.comparison_alpha < 0.05
     assert against.significant.tolist() == other.significant.tolist()
-    with pytest.raises(sr.InputError, match="comparisons must be a whole number from 1 to"):
-        sr.topics(scores, comparisons=0)
 
 
 def test_a_pair_that_may_be_equal_has_no_interval_and_one_number_for_readers():
@@ -506,61 +465,3 @@ def test_a_pair_that_may_be_equal_has_no_interval_and_one_number_for_readers():
     frame = result.to_frame()
     assert frame["topics_needed_interval_low"].tolist() == [low]
     assert frame["topics_needed_interval_high"].isna().all()
-
-
-def test_levels_of_scores_in_percent_are_those_of_the_same_scores():
-    """Differences times 100 in levels 100 times as wide: the same pairs, splits and rates."""
-    rng = np.random.default_rng(5)
-    matrix = rng.beta(1, 3, 24) + rng.normal(0, 0.05, (6, 24))
-
-    def found(values, **options):
-        scores = sr.Scores(
-            measures=["AP"],
-            runs=list("abcdef"),
-            topics=[str(t) for t in range(24)],
-            values=values[None],
-        )
-        return sr.topics(scores, n_trials=60, **options)
-
-    usual, percent = found(matrix), found(100 * matrix, level_width=1.0)
-    for one, other in zip(usual.levels, percent.levels, strict=True):
-        assert other.low == pytest.approx(100 * one.low)
-        assert other.pairs == one.pairs
-        assert other.count.tolist() == one.count.tolist()
-        assert other.reversed.tolist() == one.reversed.tolist()
-        np.testing.assert_allclose(other.error_rate, one.error_rate)
-    assert percent.levels[3].name == "3.00–4.00"
-
-
-def test_wider_levels_hold_what_narrower_ones_hold_together():
-    rng = np.random.default_rng(6)
-    scores = sr.Scores(
-        measures=["AP"],
-        runs=list("abcdef"),
-        topics=[str(t) for t in range(24)],
-        values=rng.random((1, 6, 24)),
-    )
-    narrow, wide = (sr.topics(scores, n_trials=40, level_width=width) for width in (0.01, 0.05))
-    for k in range(4):
-        some = narrow.levels[5 * k : 5 * k + 5]
-        assert wide.levels[k].pairs == sum(level.pairs for level in some)
-        assert wide.levels[k].count.tolist() == sum(level.count for level in some).tolist()
-    assert narrow.levels[1].name == "0.01–0.02"
-    half = sr.topics(scores, n_trials=5, level_width=0.005).levels[1]
-    assert half.name == "0.005–0.010"
-
-
-@pytest.mark.parametrize("width", [0.0, -1.0, math.inf, math.nan, 1e-12])
-def test_a_level_has_a_width(width):
-    scores = sr.Scores(measures=["AP"], runs="ab", topics="123", values=np.eye(3)[None, :2])
-    with pytest.raises(sr.InputError, match="level_width"):
-        sr.topics(scores, level_width=width)
-
-
-def test_counts_of_documents_have_levels_of_their_own():
-    scores = sr.Scores(measures=["NumRet"], runs="ab", topics="1234", values=[[[9, 5, 7, 1]] * 2])
-    with pytest.warns(sr.SteadyrankWarning, match="set level_width"):
-        sr.topics(scores, n_trials=5)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        sr.topics(scores, n_trials=5, level_width=1.0)

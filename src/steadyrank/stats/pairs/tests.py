@@ -3,9 +3,6 @@
 All tests take scores [run, topic], NaN where missing, and pairs [pair, 2]; a topic that either run
 of a pair lacks is omitted for that pair. All are two-sided; differences are first minus second.
 
-Scores of 0 and 1, such as Success@k, are counts: McNemar's test uses the topics on which only one
-run succeeds, and intervals of shares (Wilson) and of their differences (Tango) stay in range.
-
 Welch's test is for runs with different topics, such as those of two collections (Lin & Hauptmann
 2005, footnote 2). Compare runs that share their topics by a paired test: topics differ far more
 than runs, and only a paired test removes the topics' part of the variance.
@@ -15,19 +12,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from scipy.special import bdtr, ndtr, ndtri, stdtr
+from scipy.special import bdtr, ndtr, stdtr
 
 from steadyrank.compute.blas import one_blas_thread
 from steadyrank.compute.executors import Answer, Task, map_in_order, workers
 from steadyrank.errors import bad_value
-from steadyrank.stats.inputs import check_open_unit, checked
+from steadyrank.stats.inputs import checked
 from steadyrank.stats.interval import satterthwaite, t_intervals
 from steadyrank.stats.pairs import kernels
 from steadyrank.stats.pairs.corrected_t import skewness_of_mean
-from steadyrank.stats.pairs.decisions import adjust
 from steadyrank.stats.pairs.result import (
     CONSTANT,
     NO_DIFFERENCE,
@@ -425,138 +421,3 @@ def sample_flags(runs: RunMoments, pairs: np.ndarray, mean: np.ndarray) -> np.nd
     """Return the flag of each pair of runs with different topics."""
     n, sd, largest = (values[pairs] for values in (runs.n, runs.sd, runs.largest))
     return degenerate_flags(n.min(axis=1), mean, sd.max(axis=1), largest.max(axis=1))
-
-
-_HALVINGS = 60
-"""Steps of a bisection of [-1, 1] down to the last bit."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class BinaryPairs:
-    """Tests of runs whose scores are all 0 or 1: arrays with one entry per pair, or per run."""
-
-    only_first: np.ndarray
-    """Number of topics on which only the first run scores 1."""
-    only_second: np.ndarray
-    pvalue: np.ndarray
-    """McNemar's exact test, two-sided."""
-    pvalue_adjusted: np.ndarray
-    correction: str
-    score_interval: np.ndarray
-    """[pair, 2]: Tango's score interval of the difference, valid for one pair."""
-    run_interval: np.ndarray
-    """[run, 2]: Wilson's interval of the mean, valid for one run."""
-
-    def pair_columns(self) -> dict[str, np.ndarray]:
-        """Return additional columns of pairs in JSON."""
-        return {
-            "only_a": self.only_first,
-            "only_b": self.only_second,
-            "mcnemar_pvalue": self.pvalue,
-            "mcnemar_pvalue_adjusted": self.pvalue_adjusted,
-            "score_interval": self.score_interval,
-        }
-
-    def run_row(self, run: int) -> dict[str, Any]:
-        """Return additional keys of a run in JSON."""
-        return {"wilson_interval": [float(limit) for limit in self.run_interval[run]]}
-
-
-def is_binary(scores: np.ndarray) -> bool:
-    """Return whether every score that is present is 0 or 1.
-
-    >>> is_binary(np.array([[0.0, 1.0], [1.0, np.nan]])), is_binary(np.array([[0.5, 1.0]]))
-    (True, False)
-    """
-    present = scores[~np.isnan(scores)]
-    return len(present) > 0 and bool(((present == 0.0) | (present == 1.0)).all())
-
-
-def binary_pairs(
-    scores: np.ndarray, pairs: np.ndarray, *, alpha: float, correction: str
-) -> BinaryPairs | None:
-    """Return McNemar's tests and intervals of level 1 - alpha; None if a score is not 0 or 1.
-
-    McNemar's exact test is the sign test of the topics on which the runs differ. Its p-values are
-    corrected by `correction`, or by Holm's if that belongs to another test.
-    """
-    scores, pairs = checked(scores, pairs)
-    if not is_binary(scores):
-        return None
-    only_first, ties, only_second = topics_won(scores, pairs).T
-    n = only_first + ties + only_second
-    pvalue = sign_test(scores, pairs).pvalue
-    own = correction if correction in ("none", "bh", "bonferroni") else "holm"
-    return BinaryPairs(
-        only_first=only_first,
-        only_second=only_second,
-        pvalue=pvalue,
-        pvalue_adjusted=adjust(pvalue, own),
-        correction=own,
-        score_interval=tango_limits(only_first, only_second, n, confidence=1 - alpha),
-        run_interval=wilson_limits(
-            np.nansum(scores, axis=1), (~np.isnan(scores)).sum(axis=1), confidence=1 - alpha
-        ),
-    )
-
-
-def wilson_limits(successes: np.ndarray, n: np.ndarray, *, confidence: float) -> np.ndarray:
-    """Return Wilson's score interval [share, 2] of shares; NaN where n is 0.
-
-    Wilson, JASA 22(158), 1927, doi:10.1080/01621459.1927.10502953.
-
-    >>> wilson_limits(np.array([8.0]), np.array([10.0]), confidence=0.95).round(4).tolist()
-    [[0.4902, 0.9433]]
-    """
-    z = float(ndtri(0.5 + 0.5 * check_open_unit("confidence", confidence)))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        share = successes / n
-        centre = (share + z * z / (2 * n)) / (1 + z * z / n)
-        half = z / (1 + z * z / n) * np.sqrt(share * (1 - share) / n + (z / (2 * n)) ** 2)
-    limits = np.stack([centre - half, centre + half], axis=1)
-    # Exact limits of 0 and 1, without rounding.
-    limits[successes == 0, 0] = 0.0
-    limits[successes == n, 1] = 1.0
-    limits[n == 0] = np.nan
-    return limits
-
-
-def tango_limits(
-    only_first: np.ndarray, only_second: np.ndarray, n: np.ndarray, *, confidence: float
-) -> np.ndarray:
-    """Return Tango's score interval [pair, 2] of differences of paired shares; NaN where n is 0.
-
-    It contains the differences that the score test at level 1 - `confidence` does not reject.
-    Tango, Statistics in Medicine 17(8), 1998,
-    doi:10.1002/(SICI)1097-0258(19980430)17:8<891::AID-SIM780>3.0.CO;2-B.
-
-    >>> ten = np.array([10.0])
-    >>> tango_limits(np.array([5.0]), np.array([1.0]), ten, confidence=0.95).round(4).tolist()
-    [[-0.0873, 0.7201]]
-    """
-    z = float(ndtri(0.5 + 0.5 * check_open_unit("confidence", confidence)))
-    b, c, n = (np.asarray(counts, np.float64) for counts in (only_first, only_second, n))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        observed = (b - c) / n
-        high = _root(b, c, n, observed, z)
-        low = -_root(c, b, n, -observed, z)
-    return np.stack([low, high], axis=1)
-
-
-def _root(b: np.ndarray, c: np.ndarray, n: np.ndarray, start: np.ndarray, z: float) -> np.ndarray:
-    """Return the largest difference, from the observed one up to 1, whose score is above -z."""
-    inside, outside = start.copy(), np.ones_like(start)
-    for _ in range(_HALVINGS):
-        middle = 0.5 * (inside + outside)
-        accepted = _score(b, c, n, middle) > -z
-        inside = np.where(accepted, middle, inside)
-        outside = np.where(accepted, outside, middle)
-    return np.where(b == n, 1.0, inside) + np.where(n > 0, 0.0, np.nan)
-
-
-def _score(b: np.ndarray, c: np.ndarray, n: np.ndarray, delta: np.ndarray) -> np.ndarray:
-    """Return the score of a difference `delta`, Tango's equation (8), maximised over the share."""
-    linear = (2.0 * n - b + c) * delta - b - c
-    constant = -c * delta * (1.0 - delta)
-    share = (np.sqrt(linear**2 - 8.0 * n * constant) - linear) / (4.0 * n)
-    return np.asarray((b - c - n * delta) / np.sqrt(n * (2.0 * share + delta * (1.0 - delta))))

@@ -114,7 +114,6 @@ def check_demands(
     minimum_difference: Any = None,
     width: Any = None,
     topics: Any = None,
-    comparisons: Any = 1,
 ) -> Demands:
     """Return valid demands; with `topics`, a minimum difference or width is optional."""
     check_choice("method", method, get_args(Method))
@@ -129,8 +128,6 @@ def check_demands(
     if formula == "corrected" and (method != "ttest" or paired is False):
         raise InputError("the corrected formula is for paired t tests: use exact for other designs")
     _check_aim(method, minimum_difference, width, topics)
-    if method == "anova" and check_comparisons(comparisons) > 1:
-        raise InputError("ANOVA is one test of all systems: comparisons are for ttest and interval")
     return Demands(
         method=method,
         formula=formula,
@@ -140,7 +137,6 @@ def check_demands(
         paired=method != "anova" and paired is not False,
         minimum_difference=minimum_difference,
         width=width,
-        comparisons=check_comparisons(comparisons),
     )
 
 
@@ -166,21 +162,8 @@ def _check_aim(method: str, minimum_difference: Any, width: Any, topics: Any) ->
         )
 
 
-MOST_COMPARISONS = 10**9
-"""Largest number of comparisons; with more, the level of each would be too small to compute."""
-
-
 def _is_whole(value: Any) -> bool:
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-
-
-def check_comparisons(comparisons: Any) -> int:
-    """Return a valid number of comparisons that are corrected together."""
-    if not _is_whole(comparisons) or not 1 <= comparisons <= MOST_COMPARISONS:
-        raise bad_value(
-            "comparisons", f"be a whole number from 1 to {MOST_COMPARISONS:,}", comparisons
-        )
-    return int(comparisons)
 
 
 def _check_systems(method: str, systems: Any) -> int:

@@ -12,11 +12,9 @@ import numpy as np
 from steadyrank.errors import unknown_name
 from steadyrank.notebook import MOST_ROWS, Framed, frame_of, shown_by
 from steadyrank.stats.pairs.decisions import OwnDecisions
-from steadyrank.stats.pairs.effects import EffectSizes
+from steadyrank.stats.pairs.effects import EffectSizes, carried
 from steadyrank.stats.pairs.family_audit import FamilyAudit
-from steadyrank.stats.pairs.fragility import carried
 from steadyrank.stats.pairs.result import TOO_FEW
-from steadyrank.stats.pairs.tests import BinaryPairs
 from steadyrank.stats.pairs.topic_design import TopicDesign
 from steadyrank.studies.compare import wording
 
@@ -204,9 +202,6 @@ class CompareResult(Framed):
     clusters."""
     audit: FamilyAudit | None = None
     """How often such decisions are false on these scores, where a report counted it."""
-    binary: BinaryPairs | None = None
-    """McNemar's test and intervals of shares, where all scores are 0 or 1; no other field depends
-    on it."""
 
     @property
     def judges(self) -> tuple[str, ...]:
@@ -395,8 +390,6 @@ class CompareResult(Framed):
             "significant": self.significant,
             "effect_size": self.effects.paired_d,
             "effect_reading": self.effects.reading,
-            "hedges_g": self.effects.hedges_g,
-            "cliffs_delta": self.effects.cliffs_delta,
             "wins": self.effects.wins,
             "ties": self.effects.ties,
             "losses": self.effects.losses,
@@ -408,7 +401,7 @@ class CompareResult(Framed):
             columns["standard_error"] = self.standard_error
             columns["standard_error_fixed"] = self.standard_error_fixed
             columns["n_judges"] = self.judging.shared
-        return columns if self.binary is None else columns | self.binary.pair_columns()
+        return columns
 
     def run_rows(self) -> list[dict[str, Any]]:
         """Return one dictionary per run, with the keys of the JSON output."""
@@ -433,7 +426,7 @@ class CompareResult(Framed):
             }
             if self.n_instances:
                 row |= {"instances": self.n_instances[i], "sd": float(self.instance_sd[i])}
-            rows.append(row if self.binary is None else row | self.binary.run_row(i))
+            rows.append(row)
         return rows
 
     def _repr_html_(self) -> str:
@@ -509,15 +502,13 @@ def better_first(
 
 def _turned(row: dict[str, Any]) -> dict[str, Any]:
     """Return the row of a pair with a and b exchanged."""
-    swapped = {"a": "b", "mean_a": "mean_b", "wins": "losses", "only_a": "only_b"}
-    swapped |= {"lower_cut": "upper_cut"}
+    swapped = {"a": "b", "mean_a": "mean_b", "wins": "losses", "lower_cut": "upper_cut"}
     swapped |= {b: a for a, b in swapped.items()}
     turned = {swapped.get(key, key): value for key, value in row.items()}
     for key in ("difference", "effect_size"):
         turned[key] = -row[key]
-    for key in row.keys() & {"interval", "score_interval"}:
-        low, high = row[key]
-        turned[key] = [-high, -low]
+    low, high = row["interval"]
+    turned["interval"] = [-high, -low]
     return turned
 
 
@@ -536,7 +527,6 @@ def with_sign_of_file(result: CompareResult) -> CompareResult:
         )
     if lead is not None:
         lead = lead._replace(difference=-lead.difference, interval=-lead.interval[::-1])
-    signed = ("difference", "paired_d", "hedges_g", "residual_d", "cliffs_delta")
     is_signed = result.test in SIGNED_STATISTICS
     return replace(
         result,
@@ -545,7 +535,7 @@ def with_sign_of_file(result: CompareResult) -> CompareResult:
         difference=-result.difference,
         interval=-result.interval[:, ::-1],
         statistic=-result.statistic if is_signed else result.statistic,
-        effects=replace(effects, **{name: -getattr(effects, name) for name in signed}),
+        effects=replace(effects, paired_d=-effects.paired_d),
         mean=-result.mean,
         mean_interval=-result.mean_interval[:, ::-1],
         expected_mean=-result.expected_mean,

@@ -154,9 +154,8 @@ def compare(
     -----
     Where scores are missing, runs are ranked by least-squares means of the model run + topic, and
     every two runs are compared on the topics that both have. A test in favour of the run with
-    the lower mean is not counted as a decision. Where all scores are 0 or 1, as those of Success@k,
-    `binary` has McNemar's exact test and Wilson's and Tango's intervals, in addition to the
-    requested test.
+    the lower mean is not counted as a decision. For scores of 0 and 1, as those of Success@k, the
+    test "sign" is McNemar's exact test.
 
     With d the differences of two runs on n topics, the t test compares t = mean(d) sqrt(n) / sd(d)
     with Student's distribution on n - 1 degrees of freedom. Max-t flips the sign of whole topics,

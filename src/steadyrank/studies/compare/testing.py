@@ -39,12 +39,10 @@ from steadyrank.stats.instances.mixed_tests import (
 from steadyrank.stats.instances.systems import Groups
 from steadyrank.stats.pairs import decisions, resampled
 from steadyrank.stats.pairs.decisions import compact_letters
-from steadyrank.stats.pairs.effects import effect_sizes, two_sample_effects
-from steadyrank.stats.pairs.fragility import NO_LEAD, fragility
+from steadyrank.stats.pairs.effects import NO_LEAD, effect_sizes, fragility, two_sample_effects
 from steadyrank.stats.pairs.resampled import randomization, studentized_bootstrap
 from steadyrank.stats.pairs.result import TOO_FEW, PairTests, all_pairs, pairs_with
 from steadyrank.stats.pairs.tests import (
-    binary_pairs,
     differences,
     paired_t,
     run_moments,
@@ -336,9 +334,6 @@ def _paired(one: Tested, corrected: Corrected, settings: CompareSettings) -> dic
     shown = matrix if judged is None else judged.shown
     effects = effect_sizes(shown, pairs, weights=design.weights)
     is_corrected = corrected.correction == "maxt" and settings.mode == "sound"
-    binary = None
-    if design.is_plain and not one.by_model:
-        binary = binary_pairs(matrix, pairs, alpha=settings.alpha, correction=corrected.correction)
     return {
         "mean": means,
         "pair_means": _pair_means(matrix, pairs, design.weights)
@@ -347,7 +342,6 @@ def _paired(one: Tested, corrected: Corrected, settings: CompareSettings) -> dic
         "effects": effects,
         "smallest_difference": _smallest(one, effects.sd, corrected.level, is_corrected),
         "fragility": fragility(matrix, pairs, design.weights, design.clusters),
-        "binary": binary,
         **_means(one, means, 1 - settings.alpha),
     }
 

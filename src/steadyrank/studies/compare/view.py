@@ -132,16 +132,11 @@ def _against_caption(results: Results) -> str:
 
 
 def _words_of_figures(result: CompareResult, marks: str, omitted: str = "") -> str:
-    mcnemar = ""
-    if result.binary is not None and len(result.pairs) > 1:
-        how = CORRECTIONS[result.binary.correction]
-        mcnemar = f"McNemar's exact test: {how} over {result.family}."
     sentences = [
         f"{marks} significant." if marks else "",
         # Intervals of max-t follow from the correction, which the caption names.
         "" if result.is_corrected_t else f"Intervals: {result.interval_kind}.",
         few_words(result),
-        mcnemar,
         omitted,
     ]
     return " ".join(filter(None, sentences))
@@ -161,7 +156,6 @@ def _best(results: Results) -> str:
 RUN = Col("run", "{row_word}", "name")
 MEAN = Col("mean", "{measure}{lower_words}")
 SD = Col("sd", "sd of instances", when="known")
-WILSON = Col("wilson_interval", "Wilson interval", when="known")
 INTERVAL = Col("interval", "{sure} interval", "change")
 PVALUE = Col("pvalue", "p", "pvalue", about=lambda results: test_words(results[0]))
 ADJUSTED = Col(
@@ -186,14 +180,6 @@ FIGURES = (
         about="topics won, tied and lost",
     ),
     Col("fragility", "carried by", "count", about="topics without which the lead is gone"),
-    Col("score_interval", "Tango interval", "change", "known", "for one pair at a time"),
-    Col("mcnemar_pvalue", "McNemar p", "pvalue", "known", "for scores of 0 and 1"),
-    Col(
-        "mcnemar_pvalue_adjusted",
-        "McNemar adjusted",
-        "pvalue",
-        when=lambda results: results[0].binary is not None and len(results[0].pairs) > 1,
-    ),
 )
 """Columns of a pair."""
 
@@ -201,7 +187,6 @@ RANKS = (
     RUN,
     MEAN,
     SD,
-    WILSON,
     Col(
         "rank",
         "rank ({sure})",
@@ -250,7 +235,7 @@ AGAINST = TableSpec(
     id="against-baseline",
     rows=_run_rows,
     when=lambda results: results[0].baseline is not None,
-    columns=(RUN, MEAN, SD, WILSON, *FIGURES),
+    columns=(RUN, MEAN, SD, *FIGURES),
     marks=_dagger,
     marked="mean",
     best=_best,

@@ -25,7 +25,7 @@ from steadyrank.measures.evaluate import Missing, NoRelevant, Ties
 from steadyrank.measures.names import Measure
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.pairs.betting import SequentialDifference
-from steadyrank.stats.pairs.fragility import carried
+from steadyrank.stats.pairs.effects import carried
 from steadyrank.stats.pairs.result import TOO_FEW
 from steadyrank.stats.pairs.topic_design import MeanDifference, unseen_share
 from steadyrank.stats.planning.needed_topics import needed_topics

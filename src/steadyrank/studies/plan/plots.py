@@ -14,7 +14,7 @@ from steadyrank.present.plot_style import QUIET, label, legend, look, panels
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from steadyrank.studies.plan.result import Against, PlanResult
+    from steadyrank.studies.plan.study import Against, PlanResult
 
 
 _AXES = {

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 
+from steadyrank._version import __version__
 from steadyrank.data.interop.objects import NO_MEASURE
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.scores import Scores, cluster_codes, mean_of_present, topic_weights
@@ -21,11 +22,11 @@ from steadyrank.errors import InputError, arg, check_choice, warn
 from steadyrank.measures.arguments import data_first
 from steadyrank.measures.evaluate import scores_of
 from steadyrank.measures.names import Measure
+from steadyrank.notebook import Framed, shown_by
+from steadyrank.present.json import picked
 from steadyrank.stats.inputs import check_open_unit
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.pairs.decisions import Decided
-from steadyrank.stats.pairs.result import all_pairs
-from steadyrank.stats.pairs.tests import moments
 from steadyrank.stats.pairs.topic_design import design_effect, effective_topics
 from steadyrank.stats.planning.demands import (
     Demands,
@@ -38,6 +39,7 @@ from steadyrank.stats.planning.demands import (
 from steadyrank.stats.planning.design import topics_for_range
 from steadyrank.stats.planning.needed_topics import needed_topics
 from steadyrank.stats.planning.variance import (
+    ASSURANCE,
     SKEWED,
     Pilot,
     assured,
@@ -46,9 +48,246 @@ from steadyrank.stats.planning.variance import (
     warn_if_few_topics,
     warn_if_one_team,
 )
-from steadyrank.studies.plan.result import Difference, MeasurePlan, PlanResult
+from steadyrank.words import counted, level_words
 
-DifferenceVariance = Literal["pilot", "twice"]
+Against = Literal["minimum_difference", "systems", "width", "topics"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasurePlan:
+    """Topics for one measure, their power and smallest difference; NaN or None where undefined."""
+
+    measure: str
+    variance: float
+    """Variance of a system's scores over topics: given, or V_E of the pilot."""
+    difference_variance: float
+    """Variance of the differences of two systems, in a paired design."""
+    topics: int
+    """Number of topics; per system in an unpaired design."""
+    power: float
+    """Exact power of `topics` for the minimum difference."""
+    smallest_difference: float
+    """Smallest difference that `topics` detect with power 1 - beta."""
+    expected_width: float
+    pilot: Pilot | None = None
+    topics_assured: int | None = None
+    """Topics that suffice with probability `assurance`, by a variance that few pilots
+    underestimate; None without a pilot or if topics were given."""
+    topics_interval: Interval | None = None
+    """Topics at both ends of the variance's interval; None if topics were given."""
+    power_interval: Interval | None = None
+    """Power at both ends of the variance's interval, if topics were given."""
+    topics_two_way: int | None = None
+    """Topics by the two-way residual, for an analysis that removes topic effects."""
+    design_effect: float | None = None
+    """Factor by which the pilot's clusters of topics raise the variance of the plan."""
+    topics_clustered: int | None = None
+    """Topics in clusters like the pilot's; never fewer than `advised`."""
+    clusters: int | None = None
+    """Number of clusters of `topics_clustered`, of the pilot's mean size."""
+    effective_topics: float | None = None
+    """Number of equally weighted topics equivalent to the pilot's weighted ones; None without
+    weights."""
+
+    @property
+    def advised(self) -> int:
+        """Number of topics to build: `topics_assured` if known, else `topics`."""
+        return self.topics if self.topics_assured is None else self.topics_assured
+
+    @property
+    def assurance(self) -> float | None:
+        """Share of pilots whose `topics_assured` reach the power that they promise."""
+        return None if self.topics_assured is None else ASSURANCE
+
+    @property
+    def is_by_differences(self) -> bool:
+        """Whether the plan uses the variance of differences of the pilot's pairs of runs."""
+        return self.pilot is not None and self.difference_variance == self.pilot.difference_variance
+
+    @property
+    def pilot_interval(self) -> Interval | None:
+        """Interval of the variance of the plan: that of differences, or of scores."""
+        key = "difference_interval" if self.is_by_differences else "variance_interval"
+        return None if self.pilot is None else getattr(self.pilot, key)
+
+    @property
+    def pilot_df(self) -> float:
+        """Effective degrees of freedom of `pilot_interval`."""
+        key = "residual_effective_df" if self.is_by_differences else "effective_df"
+        return math.nan if self.pilot is None else getattr(self.pilot, key)
+
+    def row(self) -> dict[str, Any]:
+        """Return the fields of the JSON output."""
+        of_pilot = (
+            "variance_interval topic_variance residual_variance residual_interval df effective_df "
+            "residual_effective_df"
+        )
+        sizes = ("topics", "runs", "missing")
+        return {
+            **picked(self, "measure variance topics power smallest_difference"),
+            **picked(self, "difference_variance expected_width topics_interval power_interval"),
+            "topics_two_way": self.topics_two_way,
+            **picked(self, "design_effect topics_clustered clusters effective_topics"),
+            **{f"pilot_{size}": getattr(self.pilot, f"n_{size}", None) for size in sizes},
+            **{key: getattr(self.pilot, key, None) for key in of_pilot.split()},
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """Topics with which a t test detects a difference."""
+
+    measure: str
+    runs: tuple[str, str] | None
+    """The two runs with this difference, the better first; None for any two runs."""
+    difference: float
+    variance: float
+    """Variance of differences of these runs, or of the pilot's mean pair; of scores if unpaired."""
+    topics: int
+    topics_assured: int | None
+    """Topics with 80 % assurance against the pilot's variance."""
+    topics_interval: Interval | None
+    """Topics at both ends of the variance's interval, and for two runs of the difference's:
+    infinite above if the interval of the difference contains 0."""
+
+    def row(self) -> dict[str, Any]:
+        """Return the fields of the JSON output."""
+        better, worse = self.runs or (None, None)
+        numbers = picked(self, "difference variance topics topics_interval")
+        return {"measure": self.measure, "a": better, "b": worse, **numbers}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PlanCurve:
+    """Numbers of topics, or the power of given ones, against one demand."""
+
+    against: Against
+    values: np.ndarray
+    measures: tuple[str, ...]
+    topics: np.ndarray
+    """[measure, value]"""
+    power: np.ndarray
+    """[measure, value]: exact, at these topics."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+@shown_by("studies.plan.view:VIEW.text")
+class PlanResult(Framed):
+    """The result of `plan`: one plan per measure.
+
+    Examples
+    --------
+    >>> import steadyrank as sr
+    >>> result = sr.plan(variance={"AP": 0.05, "nDCG@10": 0.1}, minimum_difference=0.15, systems=10)
+    >>> [(plan.measure, plan.topics) for plan in result.plans]
+    [('AP', 71), ('nDCG@10', 140)]
+    """
+
+    demands: Demands
+    given_topics: int | None
+    """Number of topics whose power was requested; None if topics are the answer."""
+    confidence: float
+    """Level of the intervals of pilot data."""
+    plans: tuple[MeasurePlan, ...]
+    differences: tuple[Difference, ...] = ()
+    """For a pilot alone: topics for the difference of its first two runs, then for others."""
+
+    def caption(self) -> str:
+        """Return the caption of a table: aim, design, formula and version."""
+        demands = self.demands
+        pairing = "paired" if demands.paired else "unpaired"
+        family = f" over {demands.comparisons:,} comparisons" if demands.comparisons > 1 else ""
+        test = {
+            "anova": f"one-way ANOVA of {demands.systems} systems",
+            "ttest": f"{pairing} t test of two systems",
+            "interval": f"{1 - demands.alpha:.0%} intervals of two systems' difference{family}, "
+            f"{pairing}",
+        }[demands.method]
+        formula = {
+            "exact": "exact",
+            "nagata": "Nagata's approximation",
+            "corrected": "corrected for skewness as in compare, exact power",
+        }[demands.formula]
+        return f"{self._aim()}; {test}, {formula}; steadyrank {__version__}."
+
+    def _aim(self) -> str:
+        demands = self.demands
+        rates = f"power {1 - demands.beta:g} at {level_words(demands.alpha, demands.comparisons)}"
+        if self.given_topics is not None:
+            asked = f"What {counted(self.given_topics, 'topic')} can detect"
+            smallest = f"the smallest difference detected with {rates}"
+            if demands.minimum_difference is None:
+                return f"{asked}: {smallest}"
+            return f"{asked}: power for a difference of {demands.minimum_difference:g}, {smallest}"
+        if demands.method == "interval":
+            return f"Topics for intervals of expected width {demands.width:g}"
+        where = "best and worst" if demands.method == "anova" else "two means"
+        return f"Topics for a difference of {demands.minimum_difference:g} between {where}, {rates}"
+
+    def curve(
+        self, against: Against = "minimum_difference", values: Sequence[float] | None = None
+    ) -> PlanCurve:
+        """Return topics against minimum differences, systems or widths; or power against topics.
+
+        Default values are around the demand, 2 to 100 systems, or up to twice the planned topics.
+
+        >>> import steadyrank as sr
+        >>> result = sr.plan(variance=0.114, minimum_difference=0.15, systems=10)
+        >>> result.curve("systems", [2, 5, 10, 20]).topics.tolist()
+        [[81, 122, 160, 210]]
+        >>> result.curve("topics", [50, 100]).power.round(2).tolist()
+        [[0.27, 0.55]]
+        """
+        check_choice(f"curve of this {self.demands.method} plan", against, self.curves)
+        x = self._default_values(against) if values is None else list(values)
+        check = check_whole if against in ("systems", "topics") else check_positive
+        checked = [check(against, value) for value in x]
+        topics = np.zeros((len(self.plans), len(checked)), np.int64)
+        power = np.full(topics.shape, np.nan)
+        for i, row in enumerate(self.plans):
+            # The formulas take half the variance of differences in paired designs.
+            variance = row.difference_variance / 2.0 if self.demands.paired else row.variance
+            for j, value in enumerate(checked):
+                changed: Any = {} if against == "topics" else {against: value}
+                asked = replace(self.demands, **changed)
+                topics[i, j] = value if against == "topics" else asked.topics(variance)
+                power[i, j] = asked.power(variance, float(topics[i, j]))
+        return PlanCurve(
+            against=against,
+            values=np.array(checked),
+            measures=tuple(row.measure for row in self.plans),
+            topics=topics,
+            power=power,
+        )
+
+    @property
+    def curves(self) -> tuple[Against, ...]:
+        """Demands that this plan has curves against, topics last."""
+        if self.demands.method == "interval":
+            return ("width",)
+        if self.demands.minimum_difference is None:
+            return ("minimum_difference",)
+        if self.demands.method == "ttest":
+            return ("minimum_difference", "topics")
+        return ("minimum_difference", "systems", "topics")
+
+    def _default_values(self, against: Against) -> Sequence[float]:
+        if against == "systems":
+            return range(2, 101)
+        if against == "topics":
+            last = 2 * max(row.topics for row in self.plans)
+            return sorted({round(n) for n in np.linspace(2, last, 100)})
+        known = self.demands.width if against == "width" else self.demands.minimum_difference
+        if known is None:
+            key = "expected_width" if against == "width" else "smallest_difference"
+            known = max(getattr(row, key) for row in self.plans)
+            if math.isinf(known):  # too few topics for the corrected test
+                known = max(row.difference_variance for row in self.plans) ** 0.5
+        return [known * factor for factor in np.linspace(0.25, 2.0, 71)]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return one dictionary per measure; for a pilot alone, one per difference."""
+        return [row.row() for row in self.differences or self.plans]
 
 
 @data_first
@@ -57,9 +296,8 @@ def plan(
     qrels: Any = None,
     measures: str | Sequence[str] | None = None,
     *,
-    measure: str | None = None,
     variance: float | Mapping[str, float] | None = None,
-    difference_variance: float | DifferenceVariance | str | None = None,
+    difference_variance: float | Literal["pilot", "twice"] | None = None,
     minimum_difference: float | None = None,
     systems: int | None = None,
     method: Method | None = None,
@@ -69,7 +307,6 @@ def plan(
     width: float | None = None,
     alpha: float = 0.05,
     beta: float = 0.2,
-    comparisons: int = 1,
     decided: Decided | None = None,
     n_topics: int | None = None,
     confidence: float = 0.95,
@@ -87,7 +324,7 @@ def plan(
         follows, and the design effect if topics have clusters (`Scores.topic_info`).
     qrels : object, optional
         Judgments of runs.
-    measures, measure : str or sequence of str, optional
+    measures : str or sequence of str, optional
         Measures of the pilot data; by default all of the scores, or for runs AP (nDCG@10 with
         graded judgments).
     variance : float or mapping, optional
@@ -96,8 +333,7 @@ def plan(
     difference_variance : float or str, optional
         Variance of differences, which a paired design requires: a number; "pilot", the mean over
         the pilot's pairs of runs, which accounts for topics that are hard for all systems (the
-        default with two or more runs); a percentile of them such as "95%", as Webber, Moffat &
-        Zobel (2008) plan; or "twice" the variance, as published, which does not account for them.
+        default with two or more runs); or "twice" the variance, as published, which does not.
     minimum_difference : float, optional
         Difference to detect, between the best and the worst system or between two.
     systems : int, optional
@@ -119,8 +355,6 @@ def plan(
         Expected full width of an interval.
     alpha, beta : float
         Level, and probability of missing the minimum difference: 1 - power.
-    comparisons : int
-        Number of t tests or intervals over which alpha is controlled, by Bonferroni's correction.
     decided : CompareResult, optional
         A result of `compare`: plan for the level that a single comparison has there.
     n_topics : int, optional
@@ -156,15 +390,20 @@ def plan(
     >>> values = np.random.default_rng(1).random((1, 2, 50)) + [[[0.0], [0.1]]]
     >>> topics = [str(topic) for topic in range(50)]
     >>> pilot = sr.Scores(measures=["AP"], runs=["old", "new"], topics=topics, values=values)
-    >>> first = plan(pilot, measure="AP", test="t").differences[0]
+    >>> first = plan(pilot, measures="AP").differences[0]
     >>> first.runs, first.topics
     (('new', 'old'), 179)
     """
-    named: Any = measures if measure is None else measure
-    named = [named] if isinstance(named, str | Measure) else named
+    named: Any = [measures] if isinstance(measures, str | Measure) else measures
     has_pilot = scores is not None
     by_pilot = has_pilot and minimum_difference is width is n_topics is None
-    chosen = _method(method, test, systems, paired=has_pilot or difference_variance is not None)
+    is_two = systems is None and (has_pilot or difference_variance is not None)
+    chosen = method or ("ttest" if is_two else "anova")
+    if test is not None:
+        check_choice("test", test, ("t", "anova"))
+        if method is not None:
+            raise InputError(f"give either {arg('method=')} or {arg('test=')}, not both")
+        chosen = "ttest" if test == "t" else "anova"
     of_pilot = systems is None and chosen == "anova" and has_pilot
     is_compared = has_pilot and chosen == "ttest" and paired is not False
     demands = check_demands(
@@ -177,10 +416,11 @@ def plan(
         minimum_difference=minimum_difference,
         width=width,
         topics=2 if by_pilot else n_topics,
-        comparisons=comparisons,
     )
     if decided is not None:
-        demands = replace(demands, level=decided.comparison_alpha)
+        level = decided.comparison_alpha
+        comparisons = len(decided.pairs) if level < alpha else 1
+        demands = replace(demands, level=level, comparisons=comparisons)
     check_open_unit("confidence", confidence)
     _check_sources(scores, variance, difference_variance, demands)
     differences: list[Difference] = []
@@ -207,19 +447,6 @@ def plan(
     )
 
 
-def _method(method: Any, test: Any, systems: Any, *, paired: bool) -> Any:
-    """Return the method that is named, itself or by its test.
-
-    By default, the t test if there are `paired` data and no number of systems.
-    """
-    if test is not None:
-        check_choice("test", test, ("t", "anova"))
-        if method is not None:
-            raise InputError(f"give either {arg('method=')} or {arg('test=')}, not both")
-        return "ttest" if test == "t" else "anova"
-    return method or ("ttest" if paired and systems is None else "anova")
-
-
 def _check_sources(
     scores: Scores | None, variance: Any, difference_variance: Any, demands: Demands
 ) -> None:
@@ -230,12 +457,9 @@ def _check_sources(
             f"a variance of differences belongs to a paired design: give {arg('variance=')}, or "
             f"{arg('method', 'ttest')}"
         )
-    if difference_variance == "pilot" or _percentile(difference_variance) is not None:
+    if difference_variance == "pilot":
         if scores is None:
-            raise InputError(
-                f"difference variance {difference_variance!r} requires pilot data: QRELS RUN... or "
-                "scores"
-            )
+            raise InputError("difference variance 'pilot' requires pilot data: runs or scores")
     elif difference_variance not in (None, "twice"):
         check_positive("difference_variance", difference_variance)
     elif scores is None and variance is None:
@@ -243,46 +467,6 @@ def _check_sources(
             f"give a variance, or pilot data to estimate it: {arg('variance=')}, scores, or runs "
             "and qrels"
         )
-
-
-def _percentile(given: Any) -> float | None:
-    """Return the share that a text such as "95%" names; None for anything else.
-
-    >>> _percentile("95%"), _percentile("pilot"), _percentile(0.02)
-    (0.95, None, None)
-    """
-    if not isinstance(given, str) or not given.endswith("%"):
-        return None
-    try:
-        share = float(given[:-1]) / 100.0
-    except ValueError:
-        share = math.nan
-    if not 0.0 < share < 1.0:
-        raise InputError(f"{given!r} is not a percentile such as 95%")
-    return share
-
-
-def _given_differences(scores: Scores, measure: str, given: Any) -> Any:
-    """Return the variance of differences at the given percentile, or what else was given.
-
-    The percentile is over all pairs of runs, each on its shared topics.
-    """
-    share = _percentile(given)
-    if share is None:
-        return given
-    matrix = np.ascontiguousarray(scores.matrix(measure))
-    found = moments(matrix, all_pairs(len(matrix)))
-    variances = np.square(found.sd[found.n > 1])
-    value = float(np.quantile(variances, share)) if len(variances) else 0.0
-    if not value > 0.0:
-        raise InputError(f"{measure}: {_NO_PAIRS}")
-    return value
-
-
-_NO_PAIRS = (
-    "no two runs of the pilot have differences that vary over shared topics: give the variance of "
-    "differences"
-)
 
 
 def _given_variances(variance: Any, measures: Sequence[str] | None) -> dict[str, float]:
@@ -308,9 +492,11 @@ def _plan_pilot(
     for name in scores.measures:
         pilot = pilot_variance(scores.matrix(name), name, confidence=confidence)
         if difference_variance == "pilot" and not pilot.difference_variance > 0.0:
-            raise InputError(f"{name}: {_NO_PAIRS}")
-        given = _given_differences(scores, name, difference_variance)
-        differences = _of_differences(pilot.variance, given, pilot)
+            raise InputError(
+                f"{name}: no two runs of the pilot have differences that vary over shared topics: "
+                "give the variance of differences"
+            )
+        differences = _of_differences(pilot.variance, difference_variance, pilot)
         row = _plan_measure(demands, name, pilot.variance, differences, pilot, n_topics)
         rows.append(_with_clusters(row, scores, paired=demands.paired, asked=n_topics is None))
     if not rows:

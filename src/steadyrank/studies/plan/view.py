@@ -13,8 +13,7 @@ from steadyrank.stats.planning.demands import Demands
 from steadyrank.stats.planning.design import FEWEST_CORRECTED
 from steadyrank.stats.planning.variance import ASSURANCE, STEADY_PILOT
 from steadyrank.studies.part import Job, part_of
-from steadyrank.studies.plan.result import MeasurePlan, PlanResult
-from steadyrank.studies.plan.study import plan
+from steadyrank.studies.plan.study import MeasurePlan, PlanResult, plan
 from steadyrank.words import counted, level_words, size
 
 
@@ -293,7 +292,6 @@ def _run(job: Job) -> PlanResult:
         minimum_difference=settings.minimum_difference,
         method="ttest",
         alpha=settings.alpha,
-        comparisons=job.n_comparisons,
         decided=job.decided,
     )
 

@@ -28,7 +28,6 @@ from steadyrank.stats.planning.reversal import (
     fit_decays,
     predictive_rate,
 )
-from steadyrank.words import decimals_for
 
 Binning = Literal["first", "both"]
 
@@ -37,9 +36,6 @@ TRIALS_A_BLOCK = 32
 
 COPIES = 3
 """Number of copies of the counts in memory while they are joined."""
-
-KEPT_TRIALS = 10_000
-"""Up to this many trials are counted one by one; more are counted by blocks."""
 
 AGREE, REVERSED, TIED = 0, 1, 2
 """Order of a pair in the second set relative to the first; tied if either set has no order."""
@@ -56,15 +52,15 @@ _ONE = np.uint32(1)
 
 
 @kernel
-def count_reversals(scores, orders, sizes, width, tiny, both, counts, sums, keys, tables):
+def count_reversals(scores, orders, sizes, tiny, both, counts, sums, keys, tables):
     """Count the pairs of each size of difference that agree, are reversed or tied.
 
     scores [topic, run] are complete; orders [trial, topic] are permutations, whose first n topics
-    are one set and last n the other; sizes ascend, to half the topics at most. counts [row, size,
-    kind, bin] takes the trials of orders in equal parts, in order. A pair's bin is that of its
-    difference in the first set; with `both`, it counts a second time with the sets exchanged.
+    are one set and last n the other; sizes ascend, to half the topics at most. counts is [trial,
+    size, kind, bin]. A pair's bin is that of its difference in the first set; with `both`, it
+    counts a second time with the sets exchanged.
     sums [4, run], keys [run] (int32) and tables [N_TABLES, N_KINDS + 1, SLOTS] (uint32) are
-    scratch. Differences are in units of the bins' `width`; those up to `tiny` are ties.
+    scratch. Differences are in units of the bins' width; those up to `tiny` are ties.
     """
     n_trials, n_topics = orders.shape
     n_runs = scores.shape[1]
@@ -78,7 +74,7 @@ def count_reversals(scores, orders, sizes, width, tiny, both, counts, sums, keys
                     sums[0, i] += scores[one, i]
                     sums[1, i] += scores[other, i]
             done = sizes[s]
-            scale = 1.0 / (width * done)
+            scale = 1.0 / (WIDTH * done)
             for i in range(n_runs):
                 sums[2, i] = sums[0, i] * scale
                 sums[3, i] = sums[1, i] * scale
@@ -86,7 +82,7 @@ def count_reversals(scores, orders, sizes, width, tiny, both, counts, sums, keys
             _count_pairs(sums[2], sums[3], tiny, keys, tables.reshape(N_TABLES, -1))
             if both:
                 _count_pairs(sums[3], sums[2], tiny, keys, tables.reshape(N_TABLES, -1))
-            _add(tables, counts[b * len(counts) // n_trials, s])
+            _add(tables, counts[b, s])
 
 
 @part
@@ -179,9 +175,8 @@ class TopicLevel:
     @property
     def name(self) -> str:
         """The range of differences in words."""
-        form = decimals_for(self.low, self.high)
-        end = f"–{self.high:{form}}" if self.high < math.inf else " and above"
-        return f"{self.low:{form}}{end}"
+        end = f"–{self.high:.2f}" if self.high < math.inf else " and above"
+        return f"{self.low:.2f}{end}"
 
 
 def count_splits(
@@ -190,28 +185,24 @@ def count_splits(
     *,
     n_trials: int,
     clusters: np.ndarray | None = None,
-    largest: int | None = None,
     binning: Binning = "first",
-    width: float = WIDTH,
     jobs: int | None = None,
     progress: Progress | None = None,
     seed: int = 0,
 ) -> np.ndarray:
-    """Count the pairs that agree, are reversed or tied, by bin: [row, size, kind, bin].
+    """Count the pairs that agree, are reversed or tied, by bin: [trial, size, kind, bin].
 
-    A row is a trial or, with very many trials, a block of them. Sizes above half the topics of
-    complete [run, topic], or above the `largest`, have no splits and are 0. Clusters are kept
-    whole.
+    Clusters are kept whole. Sizes for which complete [run, topic] has no two disjoint sets in some
+    order have no splits and are 0.
     """
     scores = np.ascontiguousarray(complete.T)
     n_topics, n_runs = scores.shape
-    most = n_topics // 2 if largest is None else largest
+    largest = 0 if clusters is None else int(np.unique(clusters, return_counts=True)[1].max())
+    most = (n_topics - largest) // 2
     possible = np.array([size for size in sizes if size <= most], np.int64)
-    tiny = CONSTANT * max(1.0, np.abs(scores).max(initial=0.0)) / width
-
-    rows = n_trials if n_trials <= KEPT_TRIALS else math.ceil(n_trials / TRIALS_A_BLOCK)
+    tiny = CONSTANT * max(1.0, np.abs(scores).max(initial=0.0)) / WIDTH
     check_memory(
-        COPIES * rows * len(sizes) * N_KINDS * N_BINS * 4,
+        COPIES * n_trials * len(sizes) * N_KINDS * N_BINS * 4,
         f"{n_trials:,} splits at {len(sizes):,} sizes",
         "give fewer sizes or trials",
     )
@@ -220,13 +211,11 @@ def count_splits(
         number, first, stop = block
         stream = block_stream(seed, "topic splits", number)
         orders = _orders(stream, stop - first, n_topics, clusters)
-        rows = stop - first if n_trials <= KEPT_TRIALS else 1
-        counts = np.zeros((rows, len(possible), N_KINDS, N_BINS), np.int32)
+        counts = np.zeros((stop - first, len(possible), N_KINDS, N_BINS), np.int32)
         count_reversals(
             scores,
             orders,
             possible,
-            width,
             tiny,
             binning == "both",
             counts,
@@ -256,17 +245,12 @@ def _orders(
 
 
 def topic_levels(
-    moments: PairVariances,
-    splits: np.ndarray,
-    sizes: tuple[int, ...],
-    further: tuple[int, ...],
-    *,
-    width: float = WIDTH,
+    moments: PairVariances, splits: np.ndarray, sizes: tuple[int, ...], further: tuple[int, ...]
 ) -> tuple[TopicLevel, ...]:
     """Return theory and experiment for each of 21 bins of the difference."""
     known = moments.flag != TOO_FEW
     place = np.full(len(known), -1)
-    place[known] = np.minimum(N_BINS - 1, np.abs(moments.difference[known]) / width + ROUNDED)
+    place[known] = np.minimum(N_BINS - 1, np.abs(moments.difference[known]) / WIDTH + ROUNDED)
     counts, swaps = splits.sum(axis=2), splits[:, :, REVERSED]
     total, wrong, ties = (part.sum(axis=0).T for part in (counts, swaps, splits[:, :, TIED]))
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -276,7 +260,7 @@ def topic_levels(
     if len(splits) < 2:
         errors = np.full_like(errors, np.nan)
     fits = _fits(rates, total, sizes, further)
-    starts = [*bin_starts(N_BINS, width).tolist(), math.inf]
+    starts = [*bin_starts(N_BINS, WIDTH).tolist(), math.inf]
     return tuple(
         TopicLevel(
             low=starts[level],

@@ -6,12 +6,10 @@ It combines the figures of Voorhees & Buckley (SIGIR 2002) with equation (8) of 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from steadyrank.errors import InputError
 from steadyrank.present import plot_style as style
 from steadyrank.present.figures import Plot
 
@@ -19,22 +17,17 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from steadyrank.studies.topics.levels import TopicLevel
-    from steadyrank.studies.topics.result import TopicsResult
+    from steadyrank.studies.topics.study import TopicsResult
 
 SHOWN = (1, 2, 4, 8)
-"""Levels that are drawn by default: differences of .01, .02, .04 and .08."""
+"""Levels that are drawn: differences of .01, .02, .04 and .08."""
 
 
-def draw_error_rates(
-    result: TopicsResult, ax: Axes, *, levels: Sequence[float] | None = None
-) -> None:
-    """Draw empirical rates ± Monte Carlo errors, their fit, and both theories, by level.
-
-    `levels` are differences, such as .02 for the level from .02 to .03.
-    """
+def draw_error_rates(result: TopicsResult, ax: Axes) -> None:
+    """Draw empirical rates ± Monte Carlo errors, their fit, and both theories, by level."""
     from matplotlib.lines import Line2D
 
-    chosen = _chosen(result) if levels is None else [_level_of(result, low) for low in levels]
+    chosen = _chosen(result)
     for place, level in enumerate(chosen):
         looks: dict[str, Any] = {"color": style.COLOURS[place % len(style.COLOURS)]}
         _draw_level(result, level, ax, looks, style.MARKERS[place % len(style.MARKERS)])
@@ -79,13 +72,6 @@ def _chosen(result: TopicsResult) -> list[TopicLevel]:
     usual = [result.levels[place] for place in SHOWN]
     full = [level for level in result.levels if level.count.any() or level.pairs]
     return [level for level in usual if level in full] or full[: len(SHOWN)]
-
-
-def _level_of(result: TopicsResult, difference: float) -> TopicLevel:
-    for level in result.levels:
-        if level.low <= difference + 1e-9 < level.high:
-            return level
-    raise InputError(f"a level is named by a difference of at least 0, got {difference!r}")
 
 
 PLOTS = {

@@ -12,13 +12,13 @@ that would give the variance of the mean without clusters, and numbers of topics
 from __future__ import annotations
 
 import math
-import operator
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Unpack, get_args
+from typing import TYPE_CHECKING, Any, Literal, Unpack, get_args
 
 import numpy as np
 
+from steadyrank._version import __version__
 from steadyrank.compute.executors import Progress
 from steadyrank.compute.memory import check_pairs
 from steadyrank.compute.random import Rng, seed_from
@@ -34,26 +34,26 @@ from steadyrank.data.scores import (
     position,
     topic_weights,
 )
-from steadyrank.errors import (
-    InputError,
-    arg,
-    bad_value,
-    check_choice,
-    check_count,
-    check_number,
-    warn,
-)
+from steadyrank.errors import InputError, check_choice, check_count, check_number, warn
 from steadyrank.measures.arguments import data_first
 from steadyrank.measures.evaluate import scores_of
 from steadyrank.measures.names import counts_documents
+from steadyrank.notebook import Exhibit, frame_of, shown_by
+from steadyrank.present.json import picked, rows_of
+from steadyrank.present.view import Finding
+from steadyrank.stats.inputs import check_counts
 from steadyrank.stats.pairs.decisions import Decided, adjust
-from steadyrank.stats.pairs.difference_bins import WIDTH, check_width
 from steadyrank.stats.pairs.max_t import max_t, max_t_level
-from steadyrank.stats.pairs.result import all_pairs, pairs_with
+from steadyrank.stats.pairs.result import (
+    NO_DIFFERENCE,
+    TOO_FEW,
+    ZERO_VARIANCE,
+    all_pairs,
+    pairs_with,
+)
 from steadyrank.stats.pairs.sign_flips import Draws
 from steadyrank.stats.pairs.tests import moments, paired_t
 from steadyrank.stats.pairs.topic_design import TopicDesign, cluster_sums, linearised
-from steadyrank.stats.planning.demands import check_comparisons
 from steadyrank.stats.planning.design import check_rates
 from steadyrank.stats.planning.needed_topics import NeededTopics, needed_topics
 from steadyrank.stats.planning.reversal import (
@@ -64,10 +64,13 @@ from steadyrank.stats.planning.reversal import (
     predictive_rate,
     swap_chances,
 )
+from steadyrank.stats.planning.variance import ASSURANCE, SKEWED
 from steadyrank.stats.run_means import adjusted_means
-from steadyrank.studies.topics.levels import Binning, count_splits, topic_levels
-from steadyrank.studies.topics.result import CONFIDENCE, TopicsResult
-from steadyrank.words import by_number
+from steadyrank.studies.topics.levels import Binning, TopicLevel, count_splits, topic_levels
+from steadyrank.words import MISSING, by_number, counted, level_words, roughly, size
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MOST_FLIPPED = 500_000
 """Most pairs of runs for which levels are those of max-t; with more, Bonferroni's."""
@@ -79,6 +82,228 @@ MOST_SIZES = 100
 """Most default sizes of topic sets."""
 
 
+CONFIDENCE = 0.95
+"""Level of the intervals of numbers of topics."""
+
+ASSURED = f"{ASSURANCE:.0%} assurance"
+
+_MOMENTS = "difference variance_a variance_b covariance variance"
+_RATES = (
+    "error_rate error_rate_independent approximation predictive predictive_limit expected_reversal"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@shown_by("studies.topics.view:VIEW.text")
+class TopicsResult(Exhibit):
+    """The result of `topics`: arrays with one entry per pair, and levels of the difference.
+
+    Examples
+    --------
+    >>> import steadyrank as sr
+    >>> track = sr.simulated_track(n_teams=3, runs_per_team=1, n_topics=20, depth=50, pool_depth=25)
+    >>> scores = sr.evaluate(track.runs, track.complete, "AP")
+    >>> result = sr.topics(scores, n_trials=100)
+    >>> result.pairs.tolist(), result.n_topics
+    ([[0, 1], [0, 2], [1, 2]], 20)
+    """
+
+    measure: str
+    runs: tuple[str, ...]
+    mean: np.ndarray
+    n_topics: int
+    n_complete: int
+    """Number of topics that every run has; splits use only these."""
+    n_clusters: int | None
+    """Number of clusters of these topics; None if they are not clustered."""
+    is_weighted: bool
+    n_trials: int
+    alpha: float
+    beta: float
+    comparisons: int
+    """Number of comparisons for which `alpha` holds."""
+    comparison_alpha: float
+    """Level of a single comparison, for which numbers of topics are computed."""
+    binning: Binning
+    baseline: str | None
+    seed: int
+    pairs: np.ndarray
+    """[pair, 2]: positions of the two runs."""
+    variances: PairVariances
+    error_rate: np.ndarray
+    error_rate_independent: np.ndarray
+    approximation: np.ndarray
+    predictive: np.ndarray
+    predictive_limit: np.ndarray
+    """Predictive rate of a second experiment with unlimited topics, the lowest one."""
+    expected_reversal: np.ndarray
+    """Probability that as many other topics reverse a pair, calibrated on all pairs of the table
+    (`steadyrank.stats.planning.reversal`)."""
+    needed: NeededTopics
+    """Topics for a paired t test at `comparison_alpha` with power 1 - beta, and 95% intervals."""
+    significant: np.ndarray
+    """Whether a pair differs significantly already, so that no further topics are needed."""
+    sizes: tuple[int, ...]
+    further_sizes: tuple[int, ...]
+    """Sizes to which the fits are extrapolated."""
+    levels: tuple[TopicLevel, ...]
+    lower_is_better: bool = False
+
+    @property
+    def n_dropped(self) -> int:
+        """Number of topics that splits leave out because some run lacks them."""
+        return self.n_topics - self.n_complete
+
+    @property
+    def order(self) -> list[int]:
+        """Positions of the runs, best mean first."""
+        gains = -self.mean if self.lower_is_better else self.mean
+        best_first = np.argsort(-np.nan_to_num(gains, nan=-np.inf), kind="stable")
+        return [int(run) for run in best_first]
+
+    @property
+    def leaders(self) -> tuple[str, str]:
+        """The best run and the second, or the baseline if it is neither."""
+        first, second = (self.runs[run] for run in self.order[:2])
+        return first, second if self.baseline in (None, first, second) else str(self.baseline)
+
+    def sentence(self, a: str | None = None, b: str | None = None) -> str:
+        """Return in words whether other topics reverse two runs, by default the leaders."""
+        return " ".join(finding.text for finding in self.of_pair(a, b))
+
+    def of_pair(self, a: str | None = None, b: str | None = None) -> list[Finding]:
+        """Return whether other topics reverse two runs, and how many would show the difference."""
+        names = (a or self.leaders[0], b or self.leaders[1])
+        one, other = (position(name, self.runs, "run") for name in names)
+        place = self.pair(one, other)
+        (row,) = self.told([place])
+        keys = "a b n difference expected_reversal significant topics_needed topics_needed_interval"
+        values = {key: row[key] for key in [*keys.split(), "topics_assured"]}
+        first, second, gap, n = (row[key] for key in ("a", "b", "difference", "n"))
+        if row["flag"] == TOO_FEW:
+            text = f"{first} and {second} share {counted(n, 'topic')}: too few for an estimate."
+            return [Finding("topics.too_few", text, values)]
+        if row["flag"] == NO_DIFFERENCE or gap == 0.0:
+            text = f"{first} and {second} have the same mean {self.measure} on {n} topics."
+            return [Finding("topics.no_order", text, values)]
+        if (gap < 0) != self.lower_is_better:
+            first, second = second, first
+        if row["flag"] == ZERO_VARIANCE:
+            text = f"{first} leads {second} by {abs(gap):.4f} on every topic."
+            return [Finding("topics.reversal", text, values)]
+        chance = roughly(row["expected_reversal"])
+        text = f"On {n} new topics, {first} falls below {second} with probability {chance}."
+        said = [Finding("topics.reversal", text, values)]
+        if not row["significant"]:
+            most = row["topics_assured"]
+            needed = "no number of topics" if most is None else f"{size(most)} topics ({ASSURED})"
+            text = f"Showing its lead with {self.level_words()} requires {needed}."
+            said.append(Finding("topics.needed", text, values))
+            skewness = float(self.variances.skewness[place])
+            if abs(skewness) > SKEWED:
+                text = f"Their differences are skewed ({skewness:.1f}): topics may be too few."
+                said.append(Finding("topics.skewed", text, {"skewness": skewness}))
+        return said
+
+    def test_words(self) -> str:
+        """Return the test for which numbers of topics are computed."""
+        kind = "paired" if self.n_clusters is None else "cluster-robust"
+        return f"a {kind} t test with {self.level_words()}"
+
+    def level_words(self) -> str:
+        """Return power and level of that test."""
+        return f"power {1.0 - self.beta:g} at {level_words(self.alpha, self.comparisons)}"
+
+    def pair(self, one: int, other: int) -> int:
+        """Return the place of the pair of two runs, given by their positions in either order."""
+        first, second = min(one, other), max(one, other)
+        if first != second and self.baseline is None:
+            return first * (2 * len(self.runs) - first - 1) // 2 + second - first - 1
+        places = np.flatnonzero((np.sort(self.pairs, axis=1) == (first, second)).all(axis=1))
+        if not len(places):
+            names = f"{self.runs[one]!r} and {self.runs[other]!r}"
+            raise InputError(f"{names} are not a pair of this result")
+        return int(places[0])
+
+    def caption(self) -> str:
+        """Return the measure and the sizes, for captions."""
+        dropped = f" ({self.n_dropped} omitted from the splits)" if self.n_dropped else ""
+        design = "" if self.n_clusters is None else f" in {counted(self.n_clusters, 'cluster')}"
+        design += ", weighted" if self.is_weighted else ""
+        design += " (other topics alike)" if design else ""
+        return (
+            f"{self.measure}, {counted(self.n_topics, 'topic')}{dropped}{design}, "
+            f"{counted(self.n_trials, 'split')}, seed {self.seed}; steadyrank {__version__}."
+        )
+
+    def rows(self, which: Sequence[int] | slice = slice(None)) -> list[dict[str, Any]]:
+        """Return one row per pair, with the keys of the JSON output."""
+        first, second = self.pairs[which].T
+        # Without an upper limit, the number at the observed difference is meaningless.
+        top = self.needed.high[which]
+        known = np.where(np.isfinite(top), self.needed.topics[which], np.nan)
+        needed, low, high = (
+            [int(n) if math.isfinite(n) else None for n in sizes.tolist()]
+            for sizes in (known, self.needed.low[which], top)
+        )
+        return rows_of(
+            {
+                "a": [self.runs[run] for run in first],
+                "b": [self.runs[run] for run in second],
+                "n": self.variances.n[which],
+                "mean_a": self.mean[first],
+                "mean_b": self.mean[second],
+                **{key: x[which] for key, x in picked(self.variances, _MOMENTS).items()},
+                **{key: rate[which] for key, rate in picked(self, _RATES).items()},
+                "significant": self.significant[which],
+                "topics_needed": needed,
+                "topics_needed_interval": list(zip(low, high, strict=True)),
+                "flag": self.variances.flag[which],
+            }
+        )
+
+    def told(self, which: Sequence[int] | slice = slice(None)) -> list[dict[str, Any]]:
+        """Return these rows with the assured number of topics, which CSV does not have."""
+        assured = [
+            int(n) if math.isfinite(n) else None for n in self.needed.assured[which].tolist()
+        ]
+        return [
+            row | {"topics_assured": n} for row, n in zip(self.rows(which), assured, strict=True)
+        ]
+
+    def curves(self) -> list[dict[str, Any]]:
+        """Return one row per level and size: the curves of the figure."""
+        return [
+            {
+                **picked(level, "low high pairs"),
+                "size": n,
+                **{key: curve[s].item() for key, curve in level.curves.items()},
+                "fitted": level.fit.b1 * math.exp(-level.fit.b2 * n) if level.fit else math.nan,
+            }
+            for level in self.levels
+            for s, n in enumerate(self.sizes)
+        ]
+
+    def to_frame(self, kind: Literal["pairs", "levels"] = "pairs") -> pd.DataFrame:
+        """Return one row per pair, or one row per level and size."""
+        check_choice("kind of frame", kind, ("pairs", "levels"))
+        return frame_of(self.curves() if kind == "levels" else self.rows())
+
+
+def needed_figure(row: Mapping[str, Any]) -> str:
+    """Return the topics that a pair requires for a cell of a table.
+
+    >>> row = {"flag": "", "significant": False, "topics_assured": 811}
+    >>> needed_figure(row), needed_figure(row | {"topics_assured": None})
+    ('811', 'none')
+    """
+    if row["significant"]:
+        return "significant"
+    if row["topics_assured"] is None:
+        return MISSING if row["flag"] == TOO_FEW else "none"
+    return size(row["topics_assured"])
+
+
 @data_first
 def topics(
     scores: Any,
@@ -87,16 +312,13 @@ def topics(
     *,
     sizes: Sequence[int] | None = None,
     n_trials: int = 1000,
-    target: float = 0.05,
     alpha: float = 0.05,
     beta: float = 0.2,
-    comparisons: int | None = None,
     decided: Decided | None = None,
     baseline: str | None = None,
     topic_info: PathLike | None = None,
     cluster_from: str | None = None,
     binning: Binning = "first",
-    level_width: float = WIDTH,
     jobs: int | None = None,
     progress: Progress | None = None,
     rng: Rng = 0,
@@ -109,9 +331,10 @@ def topics(
     first experiment keeps its error). Further, the topics with which a paired t test shows the
     difference, with a 95% interval (`steadyrank.stats.planning.needed_topics`).
 
-    For levels of the difference: the variance, these rates at each of `sizes`, and the empirical
-    rate over random splits. A split compares the first n topics of a random order with the last n,
-    for all n up to half the topics that every run has; larger sizes have theory only.
+    For 21 levels of the difference, 0.01 wide: the variance, these rates at each of `sizes`, and
+    the empirical rate over random splits. A split compares the first n topics of a random order
+    with the last n, for all n up to half the topics that every run has; larger sizes have theory
+    only.
 
     Parameters
     ----------
@@ -123,13 +346,9 @@ def topics(
         Sizes of topic sets; 5, 10, … unless given.
     n_trials : int
         Number of random splits.
-    target : float
-        Pairs with a predictive rate above it are counted.
     alpha, beta : float
         The t test has power 1 - beta at the level of a single comparison: by default that of
         `compare`, max-t over all pairs of runs or Holm's correction.
-    comparisons : int, optional
-        Use alpha divided by this number as the level instead.
     decided : CompareResult, optional
         A result of `compare` with the level and the pairs that are significant already.
     baseline : str, optional
@@ -139,8 +358,6 @@ def topics(
     binning : str
         A pair counts in the level of its difference in the "first" set; with "both" a second time
         with the sets exchanged.
-    level_width : float
-        Width of the 21 levels of the difference; the last one has no upper end.
     jobs : int, optional
         Number of threads.
     progress : callable, optional
@@ -185,29 +402,27 @@ def topics(
     )
     baseline = run_called(baseline, scores)
     name = _check(scores, measure, n_trials, baseline, binning)
-    width = check_width("level_width", level_width)
     check_rates(check_number("alpha", alpha), check_number("beta", beta))
-    if not 0.0 < check_number("target", target) < 0.5:
-        raise bad_value("target", "lie strictly between 0 and 0.5 (the rate of a coin)", target)
     scores = scores_in_order(scores)
     drawn = drawn_topics(scores, name)
-    matrix, clusters = drawn.matrix, drawn.design.clusters
+    matrix = drawn.matrix
     every_pair = all_pairs(len(matrix))
     everyone = clustered_variances(pair_variances(matrix, every_pair), drawn, every_pair)
     complete = matrix[:, ~np.isnan(matrix).any(axis=0)]
     _warn_of_dropped(len(scores.topics), complete.shape[1])
-    _warn_of_counts(name, width)
+    if counts_documents(name):
+        warn(f"{name} counts documents: levels of the difference are for scores up to 1")
     n = complete.shape[1] if complete.shape[1] > 1 else matrix.shape[1]
-    chosen = default_sizes(n) if sizes is None else _check_sizes(sizes)
+    chosen = (
+        default_sizes(n) if sizes is None else tuple(sorted(check_counts("sizes", sizes, lowest=1)))
+    )
     further = tuple(sorted({n, 2 * n} | {size for size in chosen if 2 * size > n}))
     splits = count_splits(
         complete,
         chosen,
         n_trials=n_trials,
-        clusters=clusters,
-        largest=None if clusters is None else drawn.largest_size,
+        clusters=drawn.design.clusters,
         binning=binning,
-        width=width,
         jobs=jobs,
         progress=progress,
         seed=seed,
@@ -219,32 +434,26 @@ def topics(
         moments = clustered_variances(pair_variances(matrix, pairs), drawn, pairs)
     difference, variance = moments.difference, moments.variance
     independent = moments.variance_a + moments.variance_b
-    size = np.where(moments.n > 0, moments.n, np.nan)
-    n_comparisons = len(pairs) if comparisons is None else check_comparisons(comparisons)
-    level, significant = _decisions(
-        drawn,
-        scores.runs,
-        pairs,
-        decided,
-        n_comparisons if comparisons is not None else None,
-        alpha=alpha,
-        seed=seed,
-        jobs=jobs,
-    )
+    at = np.where(moments.n > 0, moments.n, np.nan)
+    comparisons = len(pairs)
+    if decided is not None and decided.comparison_alpha > 0.0:
+        level, significant = decided.comparison_alpha, _decided(decided, scores.runs, pairs)
+        comparisons = len(decided.pairs) if level < alpha else 1
+    else:
+        level, significant = _decisions(drawn, pairs, alpha=alpha, seed=seed, jobs=jobs)
     return TopicsResult(
         measure=name,
         lower_is_better=scores.lower_is_better(name),
         runs=scores.runs,
         mean=adjusted_means(matrix),
         n_topics=len(scores.topics),
-        n_clusters=drawn.n_clusters,
+        n_clusters=drawn.design.n_clusters,
         is_weighted="weight" in scores.topic_info,
         n_complete=complete.shape[1],
         n_trials=n_trials,
-        target=target,
         alpha=alpha,
         beta=beta,
-        comparisons=n_comparisons,
+        comparisons=comparisons,
         comparison_alpha=level,
         significant=significant,
         binning=binning,
@@ -252,42 +461,37 @@ def topics(
         seed=seed,
         pairs=pairs,
         variances=moments,
-        error_rate=error_rate(difference, variance, size),
-        error_rate_independent=error_rate(difference, independent, size),
-        approximation=approximate_error_rate(difference, variance, size),
-        predictive=predictive_rate(difference, variance, size),
-        predictive_limit=predictive_rate(difference, variance, size, math.inf),
+        error_rate=error_rate(difference, variance, at),
+        error_rate_independent=error_rate(difference, independent, at),
+        approximation=approximate_error_rate(difference, variance, at),
+        predictive=predictive_rate(difference, variance, at),
+        predictive_limit=predictive_rate(difference, variance, at, math.inf),
         expected_reversal=swap_chances(drawn.drawn, pairs),
         needed=clustered_needed(moments, drawn, alpha=level, beta=beta, confidence=CONFIDENCE),
         sizes=chosen,
         further_sizes=further,
-        levels=topic_levels(everyone, splits, chosen, further, width=width),
+        levels=topic_levels(everyone, splits, chosen, further),
     )
 
 
+def _decided(decided: Decided, runs: Sequence[str], pairs: np.ndarray) -> np.ndarray:
+    """Return [pair], whether it is decided to be significant."""
+    names = np.array(decided.runs, object)[decided.pairs[decided.significant]]
+    shown = {frozenset(pair) for pair in names.tolist()}
+    return np.array([frozenset((runs[a], runs[b])) in shown for a, b in pairs.tolist()], bool)
+
+
 def _decisions(
-    drawn: DrawnTopics,
-    runs: Sequence[str],
-    pairs: np.ndarray,
-    decided: Decided | None,
-    comparisons: int | None,
-    **draws: Unpack[Draws],
+    drawn: DrawnTopics, pairs: np.ndarray, **draws: Unpack[Draws]
 ) -> tuple[float, np.ndarray]:
     """Return the level of a single comparison and the significant pairs, as `compare` does."""
-    if decided is not None and decided.comparison_alpha > 0.0:
-        names = np.array(decided.runs, object)[decided.pairs[decided.significant]]
-        shown = {frozenset(pair) for pair in names.tolist()}
-        known = [frozenset((runs[a], runs[b])) in shown for a, b in pairs.tolist()]
-        return decided.comparison_alpha, np.array(known, bool)
-    matrix, alpha, is_plain = drawn.matrix, draws["alpha"], drawn.design.is_trivial
-    if comparisons is None and is_plain and len(pairs) <= MOST_FLIPPED:
+    matrix, alpha = drawn.matrix, draws["alpha"]
+    if drawn.design.is_trivial and len(pairs) <= MOST_FLIPPED:
         together = max_t(matrix, pairs, **draws)
         n = moments(matrix, pairs).n
         level = max_t_level(n, together.critical, alpha) or alpha / len(pairs)
         return level, np.nan_to_num(together.pvalue, nan=1.0) <= alpha
     tests = paired_t(matrix, pairs, drawn.design)
-    if comparisons is not None:
-        return alpha / comparisons, np.nan_to_num(tests.pvalue, nan=1.0) <= alpha / comparisons
     return alpha / len(pairs), np.nan_to_num(adjust(tests.pvalue), nan=1.0) <= alpha
 
 
@@ -320,38 +524,15 @@ def _check(scores: Scores, measure: Any, n_trials: Any, baseline: str | None, bi
     return measure_of(scores, measure)
 
 
-def _check_sizes(sizes: Sequence[int]) -> tuple[int, ...]:
-    try:
-        whole = [operator.index(size) for size in sizes]
-    except TypeError:
-        raise bad_value("sizes", "be whole numbers of topics", sizes) from None
-    if not whole or min(whole) < 1:
-        raise bad_value("sizes", "be numbers of topics of at least 1", sizes)
-    return tuple(sorted(set(whole)))
-
-
 def _warn_of_dropped(n_topics: int, n_complete: int) -> None:
     if n_complete < 2:
         have = by_number(n_complete, "has", "have")
         whole = f"{n_complete} of {n_topics} topics"
-        message = f"{whole} {have} scores of every run: there are no splits"
+        warn(f"{whole} {have} scores of every run: there are no splits")
     elif n_complete < n_topics:
         dropped = n_topics - n_complete
         lack, them = by_number(dropped, "lacks", "lack"), by_number(dropped, "it", "them")
-        message = (
-            f"{dropped} of {n_topics} topics {lack} scores of some run: the splits omit {them}"
-        )
-    else:
-        return
-    warn(message)
-
-
-def _warn_of_counts(measure: str, width: float) -> None:
-    if counts_documents(measure) and width == WIDTH:
-        warn(
-            f"{measure} counts documents: levels of the difference are 0.01 wide, which is meant "
-            f"for scores up to 1: set {arg('level_width')}, such as 1"
-        )
+        warn(f"{dropped} of {n_topics} topics {lack} scores of some run: the splits omit {them}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -363,20 +544,6 @@ class DrawnTopics:
     design: TopicDesign
     drawn: np.ndarray
     """[run, cluster]: one value per cluster with the means of the runs; else the matrix."""
-
-    @property
-    def n_clusters(self) -> int | None:
-        """Number of clusters; None if topics are not clustered."""
-        return self.design.n_clusters
-
-    @property
-    def largest_size(self) -> int:
-        """Largest size of two disjoint sets of topics without a common cluster in any order."""
-        n_topics = int(self.matrix.shape[1])
-        if self.design.clusters is None:
-            return n_topics // 2
-        largest = int(np.unique(self.design.clusters, return_counts=True)[1].max())
-        return (n_topics - largest) // 2
 
 
 def drawn_topics(scores: Scores, measure: str) -> DrawnTopics:
@@ -437,15 +604,12 @@ def clustered_needed(
     sizes = np.where(moments.n > 0, moments.n, np.nan)
     levels: dict[str, Any] = {"alpha": alpha, "beta": beta, "confidence": confidence}
     levels |= {"variance_df": moments.df, "corrected": True}
-    if topics.n_clusters is None:
+    n_clusters = topics.design.n_clusters
+    if n_clusters is None:
         return needed_topics(moments.difference, moments.variance, sizes, **levels)
-    per_cluster = topics.matrix.shape[1] / topics.n_clusters
+    per_cluster = topics.matrix.shape[1] / n_clusters
     clusters = needed_topics(
         moments.difference, moments.variance / per_cluster, sizes / per_cluster, **levels
     )
-    return NeededTopics(
-        topics=np.ceil(clusters.topics * per_cluster),
-        low=np.ceil(clusters.low * per_cluster),
-        high=np.ceil(clusters.high * per_cluster),
-        assured=np.ceil(clusters.assured * per_cluster),
-    )
+    sizes_in_topics = picked(clusters, "topics low high assured").items()
+    return NeededTopics(**{key: np.ceil(n * per_cluster) for key, n in sizes_in_topics})

@@ -21,12 +21,14 @@ from steadyrank.stats.planning.reversal import share_of
 from steadyrank.stats.run_means import SAME_MEAN
 from steadyrank.studies.part import Findings, Front, Job, Samples, part_of
 from steadyrank.studies.topics.levels import TopicLevel
-from steadyrank.studies.topics.result import ASSURED, TopicsResult, needed_figure
-from steadyrank.studies.topics.study import topics
-from steadyrank.words import MISSING, counted, percent, roughly, swap_words
+from steadyrank.studies.topics.study import ASSURED, TopicsResult, needed_figure, topics
+from steadyrank.words import MISSING, counted, roughly, swap_words
 
 MOST_PAIRS = 45
 """Most pairs that a table lists."""
+
+TARGET = 0.05
+"""Pairs with a higher probability of being reversed are counted."""
 
 
 def findings(result: TopicsResult) -> list[Finding]:
@@ -34,29 +36,23 @@ def findings(result: TopicsResult) -> list[Finding]:
     said = result.of_pair()
     known = result.expected_reversal[~np.isnan(result.expected_reversal)]
     if len(known) > 1:
-        values = {
-            "reversed": int((known > result.target).sum()),
-            "pairs": len(known),
-            "target": result.target,
-        }
+        n = int((known > TARGET).sum())
         text = (
-            f"{values['reversed']:,} of {len(known):,} pairs would be reversed with probability "
-            f"above {percent(result.target)}."
+            f"{n:,} of {len(known):,} pairs would be reversed with probability above {TARGET:.0%}."
         )
+        values = {"reversed": n, "pairs": len(known), "target": TARGET}
         said.append(Finding("topics.pairs", text, values))
     return said
 
 
-def needed_caption(result: TopicsResult) -> str:
-    """Return the test for which the numbers of topics are computed."""
-    return f"Topics needed: for {result.test_words()}, with {CERTAIN}."
+def _caption(result: TopicsResult) -> str:
+    return (
+        f"{result.caption()} Topics needed: for {result.test_words()}, with {ASSURED}, if the "
+        "difference is as observed."
+    )
 
 
-CERTAIN = f"{ASSURED}, if the difference is as observed"
-
-
-def needed_cell(row: Mapping[str, Any]) -> Cell:
-    """Return the cell with the topics that a pair requires."""
+def _needed_cell(row: Mapping[str, Any]) -> Cell:
     if "topics_assured" not in row:
         return Cell(MISSING)
     return Cell(needed_figure(row), 0 if row["significant"] else row["topics_assured"])
@@ -86,7 +82,7 @@ REVERSED = Col(
     about="approximate probability that a replication on as many other topics reverses the order, "
     "calibrated on all pairs of the table; a little higher for the first two runs",
 )
-NEEDED = Col("topics_needed", "topics needed", needed_cell)
+NEEDED = Col("topics_needed", "topics needed", _needed_cell)
 ERROR_RATE = Col(
     "error_rate",
     "error rate",
@@ -137,7 +133,7 @@ NEIGHBOURS = TableSpec(
         ERROR_RATE,
         NEEDED,
     ),
-    caption=lambda result: f"{result.caption()} {needed_caption(result)}",
+    caption=_caption,
     best="mean",
 )
 BASELINE = TableSpec(
@@ -151,7 +147,7 @@ BASELINE = TableSpec(
         Col("difference", form="change"),
         *THEORY,
     ),
-    caption=lambda result: f"{result.caption()} {needed_caption(result)}",
+    caption=_caption,
     best="mean_a",
 )
 PAIRS = TableSpec(
@@ -227,50 +223,16 @@ def _level_columns(result: TopicsResult) -> tuple[Col, ...]:
             "known",
             "of the mean difference over all topics, mean over the pairs",
         ),
-        Col(
-            "variance_independent",
-            "independent",
-            ".2f",
-            "known",
-            "if each run had different topics",
-        ),
+        Col("variance_independent", "independent", ".2f", about="if each run had other topics"),
         Col("error_rate", f"error rate at {size}", _rate("error_rate"), "known"),
         Col("predictive", f"reversed at {size}", _rate("predictive"), "known"),
         Col("empirical", f"empirical at {size}", _empirical, "known", "± its Monte Carlo error"),
         Col("b1", form=".3f", when="known"),
-        Col(
-            "b2",
-            when="known",
-            about="the fit is b1 exp(-b2 n), an extrapolation and usually too low",
-        ),
+        Col("b2", when="known", about="b1 exp(-b2 n) is an extrapolation, usually too low"),
         *fits,
     )
 
 
-def _settle_rows(result: TopicsResult) -> list[dict[str, Any]]:
-    """Return the runs from which the best run does not differ significantly, best first."""
-    leader = result.runs.index(result.leaders[0])
-    others = [run for run in result.order if run != leader]
-    rows = result.told([result.pair(leader, run) for run in others])
-    return [
-        {**row, "rival": result.runs[run], "lead": abs(row["difference"])}
-        for run, row in zip(others, rows, strict=True)
-        if not row["significant"]
-    ]
-
-
-SETTLE = TableSpec(
-    id="settle",
-    rows=_settle_rows,
-    # Up to MOST_PAIRS pairs are all listed above.
-    when=lambda result: result.baseline is None and len(result.pairs) > MOST_PAIRS,
-    columns=(Col("rival", form="name"), Col("lead"), REVERSED, NEEDED),
-    caption=lambda result: (
-        f"{result.leaders[0]} against each run from which it does not differ significantly; there "
-        f"are {result.n_topics:,} topics."
-    ),
-    printed=lambda result: 0,
-)
 LEVELS = TableSpec(
     id="topic-levels",
     rows=TopicsResult.curves,
@@ -291,7 +253,7 @@ def fields(result: TopicsResult) -> dict[str, Any]:
         "pairs": result.told(),
         "levels": [_level_json(result, level) for level in result.levels],
         **picked(result, "measure n_complete n_dropped n_clusters weighted=is_weighted"),
-        **picked(result, "trials=n_trials binning target alpha beta comparisons comparison_alpha"),
+        **picked(result, "trials=n_trials binning alpha beta comparisons comparison_alpha"),
         **picked(result, "baseline seed leaders"),
         "answer": [finding.text for finding in findings(result)],
         "runs": [
@@ -324,7 +286,7 @@ VIEW = View(
         means_not="This section does not apply to other documents or judgments.",
     ),
     findings=findings,
-    tables=(NEIGHBOURS, BASELINE, PAIRS, SETTLE, LEVELS),
+    tables=(NEIGHBOURS, BASELINE, PAIRS, LEVELS),
     csv="topic-every-pair",
     fields=fields,
     figure=FigureSpec(
@@ -341,7 +303,6 @@ def _run(job: Job) -> TopicsResult:
         measure=job.material.measure,
         n_trials=job.n_samples,
         alpha=job.material.settings.alpha,
-        comparisons=job.n_comparisons,
         decided=job.decided,
         progress=job.machine.progress("splits of topics"),
         **job.common,

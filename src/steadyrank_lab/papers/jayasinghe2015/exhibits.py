@@ -14,13 +14,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+import scipy
 from scipy import integrate, optimize, special
 
 from steadyrank.compute.random import block_stream
 from steadyrank.present.table import Table
 from steadyrank.stats.mixed.fit import MixedModel, fit
 from steadyrank.stats.mixed.two_way import two_way_difference
-from steadyrank.stats.pairs.tests import wilson_limits
 from steadyrank_lab.papers.data import PaperData
 from steadyrank_lab.papers.jayasinghe2015 import case_study
 from steadyrank_lab.papers.jayasinghe2015.case_study import (
@@ -341,8 +341,8 @@ def algorithm_2(*, replications: int, seed: int, jobs: int | None) -> Iterator[P
 
 def _level_claim(id: str, rates: pd.Series[float], n: int, *, exceeds: bool = False) -> Claim:
     """Claim that the 95% intervals of the rates, simultaneously, reach the level."""
-    counts = rates.to_numpy() * n
-    ends = wilson_limits(counts, np.full(len(rates), n), confidence=1 - 0.05 / len(rates))
+    level, counts = 1 - 0.05 / len(rates), (rates.to_numpy() * n).round().astype(int)
+    ends = [scipy.stats.binomtest(k, n).proportion_ci(level, "wilson") for k in counts]
     kept = all(low <= 0.05 for low, _ in ends)
     told = "; ".join(f"{r:.3f} [{a:.3f}, {b:.3f}]" for r, (a, b) in zip(rates, ends, strict=True))
     return SHEET.claim(id, kept != exceeds, told)
