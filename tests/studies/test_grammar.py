@@ -1,4 +1,4 @@
-"""One grammar for all studies: data first, in either order, then measures; one meaning per word."""
+"""One grammar for all studies: data first, then measures; one meaning per word."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 import steadyrank as sr
 from steadyrank.guesses import ABSENT
-from steadyrank.measures.arguments import names_measures, role_of
+from steadyrank.measures.arguments import names_measures
 
 WORDS = {
     "agree": "measures rng",
@@ -158,117 +158,13 @@ def test_a_word_that_a_study_lacks_is_answered(name, word):
     assert ABSENT[word] in str(told.value)
 
 
-# data in either order
-
-
-@pytest.mark.parametrize("name", {**RUNS_AND_SCORES, **RUNS_ALONE})
-def test_runs_and_judgments_are_taken_in_either_order(data, name):
-    study = getattr(sr, name)
-    options = {**RUNS_AND_SCORES, **RUNS_ALONE}[name]
+def test_judgments_in_the_place_of_runs_are_refused(data):
     runs, qrels = data
-    expected = said(study(runs, qrels, **options))
-    assert said(study(qrels, runs, **options)) == expected
-    assert said(study("qrels.txt", runs, **options)) == expected
-    if name not in ("components", "instances", "pools"):  # they need what is known about runs
-        assert said(study("qrels.txt", "runs", **options)) == expected
-        assert said(study("qrels.txt", sorted(map(str, runs.files)), **options)) == said(
-            study(sorted(map(str, runs.files)), "qrels.txt", **options)
-        )
-
-
-def test_a_report_takes_both_orders(data, tmp_path):
-    runs, qrels = data
-    pages = [
-        sr.report(*given, out=tmp_path / "page.html", budget="1s", command="same").path.read_text()
-        for given in ((runs, qrels), (qrels, runs))
-    ]
-    assert pages[0] == pages[1]
-
-
-def test_gate_and_judges_take_the_order_of_the_command(data):
-    pair = ["runs/bm25.run", "runs/dense.run"]
-    gate = sr.gate(*pair, "qrels.txt", measures="AP", margin=0.3)
-    assert said(sr.gate("qrels.txt", *pair, measures="AP", margin=0.3)) == said(gate)
-    judges = sr.judges(*data, {"same": "qrels.txt"}, n_samples=99)
-    assert said(sr.judges(data[1], data[0], {"same": "qrels.txt"}, n_samples=99)) == said(judges)
-
-
-def test_named_arguments_are_what_they_are_named(data):
-    with pytest.raises(sr.InputError):
-        sr.evaluate(runs="qrels.txt", qrels="runs")
-
-
-RANKING = {"q1": {"d1": 0.5, "d2": 0.25}}
-GRADES = {"q1": {"d1": 1, "d2": 0}}
-
-
-@pytest.mark.parametrize(
-    ("source", "role"),
-    [
-        (sr.run_from_dict(RANKING, name="a"), "runs"),
-        (sr.qrels_from_dict(GRADES), "qrels"),
-        (RANKING, "runs"),
-        (GRADES, None),
-        ({"q1": {"d1": np.float32(0.5)}}, "runs"),
-        ({"a": RANKING}, "runs"),
-        ({"a": "a.run"}, "runs"),
-        (["a.run"], "runs"),
-        ((), "runs"),
-        (pd.DataFrame({"qid": ["1"], "docno": ["d"], "score": [1.0]}), "runs"),
-        (pd.DataFrame({"qid": ["1"], "docno": ["d"], "label": [1]}), "qrels"),
-        (pd.DataFrame({"q_id": ["1"], "doc_id": ["d"], "score": [1]}), None),
-        ("irds:vaswani", "qrels"),
-        ("no-such-file", None),
-        ("*.run", "runs"),
-        ("-", None),
-        (None, None),
-        (3, None),
-    ],
-)
-def test_what_an_argument_is(source, role):
-    assert role_of(source) == role
-
-
-def test_named_tuples_show_what_they_are():
-    ir_measures = pytest.importorskip("ir_measures")
-    assert role_of([ir_measures.Qrel("q1", "d1", 1)]) == "qrels"
-    assert role_of([ir_measures.ScoredDoc("q1", "d1", 1.0)]) == "runs"
-
-
-@pytest.mark.parametrize(
-    ("line", "role"),
-    [
-        ("q1 Q0 d1 1 0.5 tag", "runs"),
-        ("q1 Q0 label 1 0.5 tag", "runs"),
-        ("q1 0 d1 1", "qrels"),
-        ("# a comment\n\nq1 0 d1 -1", "qrels"),
-        ("q1 0 d1 1.5", None),
-        ("q1\td1\t1", None),
-        ("query-id\tcorpus-id\tscore", None),
-        ("query_id,doc_id,relevance", "qrels"),
-        (",qid,docno,label", "qrels"),
-        ("topic,bm25,dense", None),
-        ('{"q1": {"d1": 1}}', None),
-        ("", None),
-    ],
-)
-def test_what_a_file_is(tmp_path, line, role):
-    path = tmp_path / "file"
-    path.write_text(line + "\n")
-    assert role_of(path) == role
-    import gzip
-
-    packed = tmp_path / "packed"
-    packed.write_bytes(gzip.compress((line + "\n").encode()))
-    assert role_of(str(packed)) == role
-
-
-def test_a_pipe_is_not_looked_into(tmp_path):
-    import os
-
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    assert role_of(pipe) is None
+    for wrong in ((qrels, runs), ("qrels.txt", "runs"), ("qrels.txt", runs)):
+        with pytest.raises(sr.InputError):
+            sr.evaluate(*wrong)
+    with pytest.raises(sr.InputError, match=r"judgments come last: compare\(scores, qrels\)"):
+        sr.compare(qrels, runs)
 
 
 # measures

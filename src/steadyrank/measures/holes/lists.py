@@ -178,46 +178,39 @@ def _part_of(run: Run, *, qrels: Qrels, depth: int) -> _RunHoles:
 
 
 def _assembled(parts: Sequence[_RunHoles], qrels: Qrels, depth: int) -> Lists:
-    topics = [_holes_of(parts, t, depth) for t in range(len(qrels.topics))]
-    counts = np.array([len(topic.n_runs) for topic in topics], np.int64)
-    hole_blocks = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    holes = _joined([_open_part(part, r, topics, hole_blocks) for r, part in enumerate(parts)])
+    """Number the distinct holes by topic; ids whose hashes agree are the same document."""
+    n_topics = len(qrels.topics)
+    sizes = np.concatenate([np.diff(part.blocks) for part in parts])
+    cell = np.repeat(np.arange(len(sizes)), sizes)
+    topic = (cell % n_topics).astype(np.int32)
+    hashes, ranks = (np.concatenate([getattr(p, k) for p in parts]) for k in ("hashes", "ranks"))
+    order = np.argsort(hashes)
+    order = order[np.argsort(topic[order], kind="stable")]
+    is_new = np.ones(len(order), bool)
+    is_new[1:] = np.diff(hashes[order]).astype(bool) | np.diff(topic[order]).astype(bool)
+    place = np.empty(len(order), np.int64)
+    place[order] = np.cumsum(is_new) - 1
+    within, is_open = ranks <= depth, np.zeros(int(is_new.sum()), bool)
+    is_open[place[within]] = True
+    of_topic = topic[order][is_new]
+    n_open, n_deeper = (
+        np.bincount(of_topic[some], minlength=n_topics) for some in (is_open, ~is_open)
+    )
+    rows = (np.cumsum(is_open) - 1)[place[within]]
     return Lists(
         qrels=qrels,
         runs=tuple(part.run.name for part in parts),
         depth=depth,
         lengths=np.stack([part.lengths for part in parts]),
         judged=_joined([part.judged for part in parts]),
-        open=holes,
-        hole_blocks=hole_blocks,
-        documents=_named(parts, holes.rows, int(hole_blocks[-1])),
-        n_deeper=np.array([topic.n_deeper for topic in topics], np.int64),
-        hole_runs=np.concatenate([topic.n_runs for topic in topics]).astype(np.int64),
+        open=CellEntries(
+            np.searchsorted(cell[within], np.arange(len(sizes) + 1)), ranks[within], rows
+        ),
+        hole_blocks=np.concatenate([[0], np.cumsum(n_open)]).astype(np.int64),
+        documents=_named(parts, rows, int(is_open.sum())),
+        n_deeper=n_deeper.astype(np.int64),
+        hole_runs=np.bincount(place, minlength=len(is_open))[is_open],
     )
-
-
-class _TopicHoles(NamedTuple):
-    rows: list[np.ndarray]
-    """[run]: number of the open hole of each unjudged document within the depth."""
-    n_runs: np.ndarray
-    n_deeper: int
-
-
-def _holes_of(parts: Sequence[_RunHoles], t: int, depth: int) -> _TopicHoles:
-    """Return the distinct holes of one topic; ids whose hashes agree are the same document."""
-    spans = [slice(part.blocks[t], part.blocks[t + 1]) for part in parts]
-    hashes = np.concatenate([part.hashes[at] for part, at in zip(parts, spans, strict=True)])
-    ranks = np.concatenate([part.ranks[at] for part, at in zip(parts, spans, strict=True)])
-    distinct, place, n_runs = np.unique(hashes, return_inverse=True, return_counts=True)
-    is_open = np.zeros(len(distinct), bool)
-    is_open[place[ranks <= depth]] = True
-    number = np.cumsum(is_open) - 1
-    ends = np.cumsum([at.stop - at.start for at in spans])[:-1]
-    within = [
-        rows[r <= depth]
-        for rows, r in zip(np.split(number[place], ends), np.split(ranks, ends), strict=True)
-    ]
-    return _TopicHoles(within, n_runs[is_open], int((~is_open).sum()))
 
 
 def _named(parts: Sequence[_RunHoles], rows: np.ndarray, n_holes: int) -> Ids:
@@ -232,17 +225,6 @@ def _named(parts: Sequence[_RunHoles], rows: np.ndarray, n_holes: int) -> Ids:
         for part, start, a, b in zip(parts, starts, bounds, bounds[1:], strict=False)
     ]
     return join_ids(found).take(np.argsort(order))
-
-
-def _open_part(
-    part: _RunHoles, r: int, topics: Sequence[_TopicHoles], hole_blocks: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    rows = [topic.rows[r] + hole_blocks[t] for t, topic in enumerate(topics)]
-    blocks = np.concatenate([[0], np.cumsum([len(one) for one in rows])]).astype(np.int64)
-    ranks = [
-        part.ranks[part.blocks[t] : part.blocks[t + 1]][: len(one)] for t, one in enumerate(rows)
-    ]
-    return blocks, np.concatenate(ranks), np.concatenate(rows).astype(np.int64)
 
 
 def _joined(parts: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]]) -> CellEntries:
