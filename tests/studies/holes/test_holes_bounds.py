@@ -13,8 +13,13 @@ import steadyrank as sr
 from steadyrank.data.read.qrels import judgments_of
 from steadyrank.measures.holes import bounds as module
 from steadyrank.measures.holes.bounds import find_bounds
-from steadyrank.measures.holes.lists import by_document, read_lists
-from steadyrank.measures.holes.measures import FAMILIES, make_rankings, parse_holed
+from steadyrank.measures.holes.lists import (
+    FAMILIES,
+    by_document,
+    make_rankings,
+    parse_holed,
+    read_lists,
+)
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.studies.holes.view import VIEW
 

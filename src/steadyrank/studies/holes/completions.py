@@ -24,8 +24,13 @@ from scipy.special import expit, ndtri, stdtr, stdtrit
 from steadyrank.compute.executors import Progress, map_in_order, workers
 from steadyrank.compute.random import block_stream, blocks_of
 from steadyrank.data.order import order_by_name
-from steadyrank.measures.holes.lists import CellEntries, Lists
-from steadyrank.measures.holes.measures import HoledMeasure, Rankings, make_rankings
+from steadyrank.measures.holes.lists import (
+    CellEntries,
+    HoledMeasure,
+    Lists,
+    Rankings,
+    make_rankings,
+)
 from steadyrank.measures.scoring import Recipe
 from steadyrank.stats.pairs.result import CONSTANT
 from steadyrank.studies.holes.prior import PooledDocuments, Prior, check_prior, make_pool

@@ -22,8 +22,16 @@ from steadyrank.data.read.runs import ReadingOptions
 from steadyrank.errors import InputError, arg, check_choice, check_count, warn
 from steadyrank.measures.arguments import data_first
 from steadyrank.measures.holes.bounds import Ask, Bounds, documents_to_judge, find_bounds
-from steadyrank.measures.holes.lists import Lists, Missing, by_document, joined_qrels, read_lists
-from steadyrank.measures.holes.measures import HoledMeasure, make_rankings, parse_holed
+from steadyrank.measures.holes.lists import (
+    HoledMeasure,
+    Lists,
+    Missing,
+    by_document,
+    joined_qrels,
+    make_rankings,
+    parse_holed,
+    read_lists,
+)
 from steadyrank.measures.names import Measure
 from steadyrank.present.json import rows_of
 from steadyrank.stats.inputs import check_open_unit
