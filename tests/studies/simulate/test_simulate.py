@@ -449,6 +449,8 @@ def test_a_run_without_real_scores_is_told(track):
         ({"documents": "shared", "measure": "Bpref"}, "cannot be simulated"),
         ({"documents": "shared", "measure": "AP(judged_only=True)"}, "without judged_only"),
         ({"model": "bayes"}, "model"),
+        ({"kernel": "uniform"}, "kernel uniform belongs to model kde"),
+        ({"model": "kde", "kernel": "cosine"}, "kernel"),
         ({"depth": 0}, "depth"),
         ({"bandwidth": "wide"}, "bandwidth"),
         ({"bandwidth": -1.0}, "bandwidth"),

@@ -78,18 +78,12 @@ def _means_caption(scores: Scores) -> str:
         from steadyrank.stats.pairs.topic_design import effective_topics  # SciPy: only where used
 
         words += weighted_words(effective_topics(weights))
-    levels = levels_of(scores)
-    if len(levels) == 1:
-        words += f"; relevant: grade {levels.pop()} and above"
+    if scores.meta.get("max_grade", 0) > 1:  # of one grade there is nothing to say
+        measures = [m for m in map(parse_measure, scores.measures) if is_binary(m)]
+        levels = {m.parameter("rel") for m in measures if not m.kind.is_count}
+        if len(levels) == 1:
+            words += f"; relevant: grade {levels.pop()} and above"
     return f"{words}."
-
-
-def levels_of(scores: Scores) -> set[Any]:
-    """Return the lowest relevant grades of binary measures, if judgments have several grades."""
-    if scores.meta.get("max_grade", 0) < 2:
-        return set()
-    measures = [measure for measure in map(parse_measure, scores.measures) if is_binary(measure)]
-    return {measure.parameter("rel") for measure in measures if not measure.kind.is_count}
 
 
 def _topic_rows(scores: Scores) -> list[dict[str, Any]]:

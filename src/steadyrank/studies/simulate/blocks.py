@@ -26,17 +26,13 @@ from steadyrank.compute.random import block_stream
 from steadyrank.compute.stores import Store
 from steadyrank.data.qrels import Qrels
 from steadyrank.errors import MachineError
+from steadyrank.measures.names import Measure
 from steadyrank.measures.scoring import Recipe
 from steadyrank.stats.pairs.difference_bins import shifted_sums
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.pairs.tests import means_and_errors, slices
 from steadyrank.studies.simulate import statistics
-from steadyrank.studies.simulate.measures import (
-    Denominator,
-    SimulatedMeasure,
-    make_gain,
-    raw_values,
-)
+from steadyrank.studies.simulate.measures import Denominator, make_gain, raw_values, simulated_name
 from steadyrank.studies.simulate.profiles import RunNotes, ScoreProfiles, joined_bins
 from steadyrank.studies.simulate.result import SimulatePart
 from steadyrank.studies.simulate.sampler_kernels import Cells, Gain, sample_cells
@@ -169,7 +165,7 @@ def topic_keys(seed: int, topics: Sequence[str]) -> np.ndarray:
 
 def independent_sampling(
     profiles: ScoreProfiles,
-    asked: SimulatedMeasure,
+    asked: tuple[Measure, int],
     qrels: Qrels,
     topics: Sequence[str],
     seed: int,
@@ -179,7 +175,7 @@ def independent_sampling(
     n_samples: int,
 ) -> Sampling:
     """Prepare the scores of each run's relevant and other documents, without grades."""
-    gain = make_gain(asked.measure, denominator, profiles.cells, longest=profiles.longest)
+    gain = make_gain(asked[0], denominator, profiles.cells, longest=profiles.longest)
     key = block_stream(seed, "simulated collections", 0).integers(2**64, dtype=np.uint64)
     smooth = joined_bins(profiles.cells) if is_smooth else None
     columns = [*profiles.cells, *(() if smooth is None else (*smooth[0], smooth[1]))]
@@ -188,7 +184,7 @@ def independent_sampling(
     return Sampling(
         n_samples=n_samples,
         source=IndependentRuns(profiles.cells, gain, key, smooth),
-        measure=asked.name_on(qrels),
+        measure=simulated_name(*asked, qrels),
         raw=np.stack([raw_values(ranks, blocks, judged, gain) for ranks, blocks in runs]),
         notes=profiles.notes,
         plain=profiles.plain,

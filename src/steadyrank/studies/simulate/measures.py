@@ -8,7 +8,6 @@ differs from nDCG and has a different name.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -31,24 +30,15 @@ SHARED_MEASURES = (
 _BASES = {"judged": JUDGED, "sampled": SAMPLED, "poisson": POISSON}
 
 
-@dataclass(frozen=True, slots=True)
-class SimulatedMeasure:
-    """A requested measure, and the lowest grade that counts as relevant."""
+def simulated_name(measure: Measure, level: int, qrels: Qrels) -> str:
+    """Return the name of what is simulated for independent runs with these judgments.
 
-    measure: Measure
-    level: int
-
-    def is_itself(self, qrels: Qrels) -> bool:
-        """Whether the binary version equals the measure, always or with these judgments."""
-        if self.measure.name != "nDCG":
-            return True
-        gainful = qrels.grades[qrels.grades > 0]
-        return len(gainful) == 0 or bool(self.level <= gainful.min() == gainful.max())
-
-    def name_on(self, qrels: Qrels) -> str:
-        """Return the name of what is simulated with these judgments."""
-        name = str(self.measure)
-        return name if self.is_itself(qrels) else f"binary {name} (grade ≥ {self.level})"
+    Only nDCG depends on grades; it is a ratio, so a single grade does not matter.
+    """
+    gainful = qrels.grades[qrels.grades > 0]
+    one_grade = len(gainful) == 0 or bool(level <= gainful.min() == gainful.max())
+    is_itself = measure.name != "nDCG" or one_grade
+    return str(measure) if is_itself else f"binary {measure} (grade ≥ {level})"
 
 
 def _measure_and_level(
@@ -87,7 +77,7 @@ def parse_shared(measure: str | Measure, rel: int | None = None) -> Measure:
     return parsed(rel=level)
 
 
-def parse_simulated(measure: str | Measure, rel: int | None = None) -> SimulatedMeasure:
+def parse_simulated(measure: str | Measure, rel: int | None = None) -> tuple[Measure, int]:
     """Return the measure to simulate for independent runs and its lowest relevant grade."""
     parsed, level = _measure_and_level(measure, rel, MEASURES)
     if level is not None and "rel" in parsed.kind.parameters:
@@ -99,7 +89,7 @@ def parse_simulated(measure: str | Measure, rel: int | None = None) -> Simulated
             f"{parsed} cannot be simulated: simulated documents are either relevant or not, "
             f"so the gains are 0 and 1; write {parsed.name} without gains"
         )
-    return SimulatedMeasure(parsed, level if isinstance(level, int) else 1)
+    return parsed, level or 1
 
 
 def make_gain(

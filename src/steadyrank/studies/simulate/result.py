@@ -45,13 +45,9 @@ class SimulatePart(Framed):
     >>> import tempfile
     >>> import steadyrank as sr
     >>> track = sr.simulated_track(n_teams=3, runs_per_team=1, n_topics=20, depth=50, pool_depth=25)
-    >>> folder = tempfile.mkdtemp()
-    >>> options = {"no_relevant": "skip", "n_samples": 1000, "store": folder}
-    >>> sr.simulate(track.runs, track.qrels, part=(1, 2), **options).n_left
-    1
-    >>> sr.simulate(track.runs, track.qrels, part=(2, 2), **options).n_left
-    0
-    >>> result = sr.simulate(track.runs, track.qrels, **options)  # computes no further block
+    >>> options = {"no_relevant": "skip", "n_samples": 1000, "store": tempfile.mkdtemp()}
+    >>> [sr.simulate(track.runs, track.qrels, part=(i, 2), **options).n_left for i in (1, 2)]
+    [1, 0]
     """
 
     part: int

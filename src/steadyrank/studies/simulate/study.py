@@ -1,10 +1,7 @@
 """`simulate`: would another document collection change the table?
 
 Documents are a sample, as topics are. They are resampled by topic, and the rankings and tests of
-each simulated collection are compared with the observed ones (Yang, Zhang & Song, SIGIR 2018,
-doi:10.1145/3209978.3210122). A simulated collection is the same for all runs, and its documents
-keep their grades. The paper draws the scores of each run separately and without grades, so that the
-binary version of a graded measure is simulated.
+each simulated collection are compared with the observed ones (Yang, Zhang & Song, SIGIR 2018).
 """
 
 from __future__ import annotations
@@ -184,12 +181,8 @@ def simulate(
 
     Notes
     -----
-    A second collection is predicted by Z = M + A (Xb - M) + sqrt(A) e1 + e2, where Xb are the
-    simulated means, M is their mean over runs, e1 and e2 are independent simulated errors, widened
-    by 5%, and A is the share of the variance of Xb that is not error.
-
-    The result does not apply to other topics. Independent documents overstate the variance of
-    differences between runs, since runs share documents.
+    `predict` has the formula of a second collection. The result does not apply to other topics.
+    Independent documents overstate the variance of differences, since runs share documents.
 
     References
     ----------
@@ -225,8 +218,7 @@ def simulate(
         study = shared_sampling(lists, recipe, topics, seed, n_samples=n_samples)
     else:
         denominator = denominator or DEFAULT_DENOMINATOR[mode]
-        asked = parse_simulated(measure, rel)
-        kept, level = asked.measure, asked.level
+        kept, level = asked = parse_simulated(measure, rel)
         topics = _topics(judged, level, no_relevant)
         profiles = score_profiles(
             to_read,
