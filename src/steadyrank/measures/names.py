@@ -7,11 +7,12 @@ formulas.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -22,19 +23,6 @@ Cutoff = Literal["required", "optional", "none", "one", "recall"]
 Value = int | float | bool | str | tuple[float, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Kind:
-    """A kind of measure, such as nDCG: its parameters and its cutoff."""
-
-    parameters: Mapping[str, Value | None]
-    """Names and default values."""
-    cutoff: Cutoff = "optional"
-    """What may follow the @: a rank, nothing, only rank 1, or a level of recall."""
-    says: str
-    is_count: bool = False
-    """Whether it counts documents, so that scores may exceed 1."""
-
-
 _CONDENSED: dict[str, Value | None] = {"judged_only": False}
 _REL: dict[str, Value | None] = {"rel": 1, **_CONDENSED}
 _GAINS: dict[str, Value | None] = {"gains": None, **_CONDENSED}
@@ -43,41 +31,40 @@ _RBP: dict[str, Value | None] = {"p": 0.8, "rel": 1, "graded": False, "max_rel":
 _RBP |= {"residual": False, **_CONDENSED}
 
 
-def _kind(
-    says: str, cutoff: Cutoff, parameters: Mapping[str, Value | None] = _REL, **more: bool
-) -> Kind:
-    return Kind(says=says, cutoff=cutoff, parameters=parameters, **more)
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of measure, such as nDCG: its parameters and its cutoff."""
+
+    cutoff: Cutoff = "optional"
+    """What may follow the @: a rank, nothing, only rank 1, or a level of recall."""
+    parameters: Mapping[str, Value | None] = field(default_factory=lambda: _REL)
+    """Names and default values."""
+    is_count: bool = False
+    """Whether it counts documents, so that scores may exceed 1."""
 
 
 KINDS: Mapping[str, Kind] = {
-    "AP": _kind("average precision", "optional"),
-    "nDCG": _kind("normalized discounted cumulative gain", "optional", {"dcg": "log2", **_GAINS}),
-    "P": _kind("precision", "required"),
-    "R": _kind("recall", "required"),
-    "Rprec": _kind("precision at rank R", "none"),
-    "RR": _kind("reciprocal rank", "optional"),
-    "RBP": _kind("rank-biased precision", "optional", _RBP),
-    "ERR": _kind("expected reciprocal rank", "optional", {"max_rel": None, **_CONDENSED}),
-    "nERR": _kind("ERR over that of the ideal list", "optional", {"max_rel": None, **_CONDENSED}),
-    "Q": _kind("Sakai's Q-measure", "optional", _SAKAI),
-    "Pplus": _kind("Sakai's P+", "optional", _SAKAI),
-    "nG": _kind("normalized gain of the first document", "one", _GAINS),
-    "Twist": _kind("twist of the relative position", "none"),
-    "Success": _kind("any relevant document", "required"),
-    "Judged": _kind("share of judged documents", "optional", {}),
-    "Bpref": _kind("binary preference", "none"),
-    "infAP": _kind("inferred average precision", "none"),
-    "IPrec": _kind("interpolated precision", "recall", {"recall": None, **_REL}),
-    "SetP": _kind(
-        "precision of the whole result", "none", {"rel": 1, "relative": False, **_CONDENSED}
-    ),
-    "SetR": _kind("recall of the whole result", "none"),
-    "SetF": _kind("harmonic mean of SetP and SetR", "none", {"rel": 1, "beta": 1.0, **_CONDENSED}),
-    "SetAP": _kind("product of SetP and SetR", "none"),
-    "NumRet": _kind("documents retrieved", "none", {"rel": None, **_CONDENSED}, is_count=True),
-    "NumRel": _kind("relevant documents judged", "none", {"rel": 1}, is_count=True),
-    "NumRelRet": _kind("relevant documents retrieved", "none", {"rel": 1}, is_count=True),
-    "Compat": _kind("rank-biased overlap with the ideal list", "none", {"p": 0.95, **_CONDENSED}),
+    "AP": Kind(),
+    "nDCG": Kind(parameters={"dcg": "log2", **_GAINS}),
+    **dict.fromkeys(("P", "R"), Kind("required")),
+    "Rprec": Kind("none"),
+    "RR": Kind(),
+    "RBP": Kind(parameters=_RBP),
+    **dict.fromkeys(("ERR", "nERR"), Kind(parameters={"max_rel": None, **_CONDENSED})),
+    **dict.fromkeys(("Q", "Pplus"), Kind(parameters=_SAKAI)),
+    "nG": Kind("one", _GAINS),
+    "Twist": Kind("none"),
+    "Success": Kind("required"),
+    "Judged": Kind(parameters={}),
+    **dict.fromkeys(("Bpref", "infAP"), Kind("none")),
+    "IPrec": Kind("recall", {"recall": None, **_REL}),
+    "SetP": Kind("none", {"rel": 1, "relative": False, **_CONDENSED}),
+    "SetR": Kind("none"),
+    "SetF": Kind("none", {"rel": 1, "beta": 1.0, **_CONDENSED}),
+    "SetAP": Kind("none"),
+    "NumRet": Kind("none", {"rel": None, **_CONDENSED}, is_count=True),
+    **dict.fromkeys(("NumRel", "NumRelRet"), Kind("none", {"rel": 1}, is_count=True)),
+    "Compat": Kind("none", {"p": 0.95, **_CONDENSED}),
 }
 
 _SPELLINGS = {
@@ -145,7 +132,7 @@ Function = Callable[[np.ndarray, np.ndarray], float]
 OWN_FUNCTIONS: dict[str, Function] = {}
 """Functions that users have registered."""
 
-_OWN_KIND = Kind(parameters={}, says="your own")
+_OWN_KIND = Kind(parameters={})
 
 _CUTOFF = "a cutoff must be a whole number from 1 to 999,999,999"
 
@@ -379,21 +366,14 @@ def register_measure(name: str, function: Function) -> Measure:
     """
     if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z]\w*", name):
         raise InputError(f"a measure's name is a letter, then letters and digits, got {name!r}")
-    if name not in OWN_FUNCTIONS and _is_taken(name):
-        raise InputError(f"{name!r} is a measure of steadyrank: choose another name")
+    with contextlib.suppress(UnknownNameError):
+        if name not in OWN_FUNCTIONS and _base_measure(name):
+            raise InputError(f"{name!r} is a measure of steadyrank: choose another name")
     if not callable(function):
         raise InputError(f"{name}: expected a function of (ranked, judged), got {function!r}")
     OWN_FUNCTIONS[name] = function
     _parsed.cache_clear()
     return Measure(name)
-
-
-def _is_taken(name: str) -> bool:
-    try:
-        _base_measure(name)
-    except UnknownNameError:
-        return False
-    return True
 
 
 def counts_documents(label: str) -> bool:

@@ -182,13 +182,6 @@ def _relevant_entries(lists: Lists, measure: HoledMeasure) -> tuple[CellEntries,
     return judged.only(stay), gains[stay]
 
 
-def _numerators(lists: Lists, measure: HoledMeasure) -> np.ndarray:
-    """Return [cell]: the sum of weight × gain over judged documents."""
-    entries, gains = _relevant_entries(lists, measure)
-    weights = measure.weights(entries.ranks, _lengths_at(lists, entries)) * gains
-    return np.asarray(np.bincount(entries.cells, weights, minlength=lists.lengths.size))
-
-
 def _steps(lists: Lists, measure: HoledMeasure) -> tuple[np.ndarray, np.ndarray]:
     """Return the positive increments of gain between grades, and [topic, step] documents above."""
     gains = np.where(measure.gains > 0.0, measure.gains, 0.0)
@@ -226,7 +219,9 @@ def _hole_weights(lists: Lists, measure: HoledMeasure) -> HoleWeights:
         return _share_bounds(lists, measure)
     weights = measure.weights(lists.open.ranks, _lengths_at(lists, lists.open))
     rows, weights = _in_order_of_documents(lists.open, weights)
-    judged = _numerators(lists, measure)
+    entries, gains = _relevant_entries(lists, measure)
+    gained = measure.weights(entries.ranks, _lengths_at(lists, entries)) * gains
+    judged = np.bincount(entries.cells, gained, minlength=lists.lengths.size)
     blocks = lists.open.blocks
     return HoleWeights(blocks, rows, weights, weights, judged, judged, lists.hole_blocks)
 

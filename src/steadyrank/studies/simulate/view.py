@@ -271,13 +271,18 @@ ODD = TableSpec(
 def fields(result: SimulateResult) -> dict[str, Any]:
     """Return the keys of the JSON output."""
     rank = {row["run"]: row["rank"] for row in result.rows()}
-    rates, errors = result.significance, result.error_rate
+    rates, errors, found = result.significance, result.error_rate, result.prediction
     return {
         **picked(
             result,
             "model measure n_samples depth seed documents runs topics raw_mean simulated_mean",
         ),
-        "prediction": _prediction(result),
+        "prediction": found
+        and {
+            "tau": picked(found.tau, "mean interval"),
+            **picked(found, "first rank_interval swap_share"),
+            "pairs": rows_of({**_names(result), "swap": found.swap}),
+        },
         "rank_correlation": picked(
             result.rank_correlation, "mean interval mean_error sd quantiles"
         ),
@@ -310,17 +315,6 @@ def fields(result: SimulateResult) -> dict[str, Any]:
         "kernel": result.kernel if result.model == "kde" else None,
         **picked(result, "mode denominator score_source none_relevant"),
         **picked(result, "without_relevant plain truncated"),
-    }
-
-
-def _prediction(result: SimulateResult) -> dict[str, Any] | None:
-    found = result.prediction
-    if found is None:
-        return None
-    return {
-        "tau": picked(found.tau, "mean interval"),
-        **picked(found, "first rank_interval swap_share"),
-        "pairs": rows_of({**_names(result), "swap": found.swap}),
     }
 
 
