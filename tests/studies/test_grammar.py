@@ -1,4 +1,4 @@
-"""One grammar for all studies: data first, then measures; one meaning per word."""
+"""One grammar for all studies: data first, in either order, then measures; one meaning per word."""
 
 from __future__ import annotations
 
@@ -158,13 +158,41 @@ def test_a_word_that_a_study_lacks_is_answered(name, word):
     assert ABSENT[word] in str(told.value)
 
 
-def test_judgments_in_the_place_of_runs_are_refused(data):
+@pytest.mark.parametrize("name", {**RUNS_AND_SCORES, **RUNS_ALONE})
+def test_runs_and_judgments_are_taken_in_either_order(data, name):
+    study = getattr(sr, name)
+    options = {**RUNS_AND_SCORES, **RUNS_ALONE}[name]
     runs, qrels = data
-    for wrong in ((qrels, runs), ("qrels.txt", "runs"), ("qrels.txt", runs)):
-        with pytest.raises(sr.InputError):
-            sr.evaluate(*wrong)
-    with pytest.raises(sr.InputError, match=r"judgments come last: compare\(scores, qrels\)"):
-        sr.compare(qrels, runs)
+    expected = said(study(runs, qrels, **options))
+    assert said(study(qrels, runs, **options)) == expected
+    assert said(study("qrels.txt", runs, **options)) == expected
+    if name not in ("components", "instances", "pools"):  # they need what is known about runs
+        assert said(study("qrels.txt", "runs", **options)) == expected
+        assert said(study("qrels.txt", sorted(map(str, runs.files)), **options)) == said(
+            study(sorted(map(str, runs.files)), "qrels.txt", **options)
+        )
+
+
+def test_a_report_takes_both_orders(data, tmp_path):
+    runs, qrels = data
+    pages = [
+        sr.report(*given, out=tmp_path / "page.html", budget="1s", command="same").path.read_text()
+        for given in ((runs, qrels), (qrels, runs))
+    ]
+    assert pages[0] == pages[1]
+
+
+def test_gate_and_judges_take_the_order_of_the_command(data):
+    pair = ["runs/bm25.run", "runs/dense.run"]
+    gate = sr.gate(*pair, "qrels.txt", measures="AP", margin=0.3)
+    assert said(sr.gate("qrels.txt", *pair, measures="AP", margin=0.3)) == said(gate)
+    judges = sr.judges(*data, {"same": "qrels.txt"}, n_samples=99)
+    assert said(sr.judges(data[1], data[0], {"same": "qrels.txt"}, n_samples=99)) == said(judges)
+
+
+def test_named_arguments_are_what_they_are_named(data):
+    with pytest.raises(sr.InputError):
+        sr.evaluate(runs="qrels.txt", qrels="runs")
 
 
 # measures

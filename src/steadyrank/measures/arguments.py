@@ -1,20 +1,22 @@
 """Argument handling that all studies share.
 
-Data come first: runs, then judgments, or scores, also as a table of pandas, polars or pyarrow.
-Measures follow, by position, as `measure=` or as `measures=`. An unknown keyword raises an error
-that suggests the right one.
+Data come first: runs and judgments, also with the judgments first, or scores, also as a table of
+pandas, polars or pyarrow. Measures follow, by position, as `measure=` or as `measures=`. An unknown
+keyword raises an error that suggests the right one.
 """
 
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Callable, Mapping
 from functools import wraps
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
 
 from steadyrank.data.interop.objects import holds_one_run, numbers_in, scores_in_table
-from steadyrank.data.qrels import Qrels
+from steadyrank.data.interop.tables import table_of
+from steadyrank.data.read.any_file import GRADES, role_of_file
 from steadyrank.data.read.runs import ReadingOptions
 from steadyrank.data.scores import Scores
 from steadyrank.errors import InputError, arg
@@ -55,8 +57,9 @@ def data_first(function: Callable[P, Answer]) -> Callable[P, Answer]:
         if len(data) > 1:
             _take_columns(given, data)
         given |= {name: _read(given[name], label) for name in data if name in given}
-        if data and isinstance(given.get(data[0]), Qrels):
-            raise InputError(f"judgments come last: {function.__name__}({', '.join(data)})")
+        if data and len(args) >= len(data) and _are_judgments(given[data[0]]):
+            values = [given[name] for name in data]
+            given.update(zip(data, [*values[1:], values[0]], strict=True))
         return cast("Callable[..., Answer]", function)(**given)
 
     return study
@@ -128,3 +131,12 @@ def _take_columns(given: dict[str, Any], data: list[str]) -> None:
     names = names if names[0] != names[1] else ["a", "b"]
     given[data[0]] = dict(zip(names, both, strict=True))
     del given[data[-1]]
+
+
+def _are_judgments(source: Any) -> bool:
+    """Return whether an argument is certain to be judgments, of any tool."""
+    if isinstance(source, str | os.PathLike):
+        return role_of_file(source) == "qrels"
+    columns = () if (table := table_of(source)) is None else table.columns
+    is_table = not GRADES.isdisjoint(str(name).lower() for name in columns)
+    return is_table or type(source).__name__ in ("Qrels", "TrecQrel")  # of ranx and trectools, too
