@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from steadyrank.present.svg import svg_text
+from steadyrank.present.figures import svg_text
 
 DOCS = Path(__file__).parent
 PAGES = tuple(sorted((DOCS / "cases").glob("*.md")))

@@ -49,7 +49,7 @@ HEAD = """\
 
 *For users of the command line.*
 
-This page has the options that `steadyrank COMMAND --help` prints; `--help` also has examples.
+This page has the options that `steadyrank COMMAND --help` prints.
 Study commands take `QRELS RUN...` (files, globs, folders) or `--scores FILE`. [Files](reading.md)
 has the forms, and [JSON keys](json.md) the keys of `--format json`. `docs/make_commands.py` makes
 this page.

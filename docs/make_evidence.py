@@ -19,7 +19,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from steadyrank.present.svg import svg_text
+from steadyrank.present.figures import svg_text
 
 DOCS = Path(__file__).parent
 COLOURS = {"error": "#D55E00", "fine": "#0072B2", "cautious": "#999999"}

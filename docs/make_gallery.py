@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import steadyrank as sr
-from steadyrank.present.svg import svg_text
+from steadyrank.present.figures import svg_text
 from steadyrank.studies.plotting import alt_text
 from steadyrank.studies.registry import all_plots
 

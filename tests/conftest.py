@@ -178,7 +178,6 @@ def _no_progress_of_slow_machines(monkeypatch: pytest.MonkeyPatch) -> None:
 def drawn_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave figures out of reports where they are not at issue: they take most of the time."""
     monkeypatch.setattr("steadyrank.reporting.page.figure", lambda *args, **options: [])
-    monkeypatch.setattr("steadyrank.reporting.run.card_png", lambda page: b"")
 
 
 @pytest.fixture

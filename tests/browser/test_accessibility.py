@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from steadyrank.present.page_html import page_html
+from steadyrank.present.page import page_html
 
 from .conftest import LONG
 

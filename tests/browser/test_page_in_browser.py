@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from steadyrank.present.page_html import page_html, visible
+from steadyrank.present.page import page_html, visible
 
 playwright = pytest.importorskip(
     "playwright.sync_api", reason="Playwright is not installed: pip install 'steadyrank[test]'"

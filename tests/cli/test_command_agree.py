@@ -11,7 +11,6 @@ import pytest
 from commanding import answered, call, refused
 
 import steadyrank as sr
-from steadyrank.studies.agree.study import MEASURES
 
 SIZES = ("--topic-sizes", "4,10", "--system-sizes", "3,6,9", "--samples", "8")
 
@@ -75,45 +74,6 @@ def test_json_has_the_promised_keys_and_the_librarys_numbers(capsys, long, score
     )
 
 
-def test_the_coefficient_and_the_errors_are_chosen_by_name(capsys, long, scores):
-    options = ("--coefficient", "tau_ap", "--strata", "subject", "--mode", "paper")
-    _, out, _ = call(capsys, "agree", "--scores", long, *SIZES, *options, "--format", "json")
-    shown = json.loads(out)
-    expected = sr.agree(
-        scores,
-        topic_sizes=[4, 10],
-        system_sizes=[3, 6, 9],
-        n_samples=8,
-        coefficient="tau_ap",
-        strata="subject",
-        mode="paper",
-    )
-    assert shown["coefficient"] == "tau_ap"
-    assert [row["f"] for row in shown["anova"][1:4]] == pytest.approx(
-        [expected.anova.source(row["source"]).statistic for row in shown["anova"][1:4]]
-    )
-    assert shown["anovas"]["tau"][1]["ss"] == expected.anovas["tau"].sources[1].ss
-    assert shown["anova"][1]["pvalue"] == pytest.approx(expected.anova.sources[1].pvalue)
-    assert (shown["mode"], shown["n_resamples"]) == ("paper", 0)
-
-
-def test_same_seed_same_bytes_for_any_jobs(capsys, long):
-    outs = {
-        call(capsys, "agree", "--scores", long, *SIZES, "--format", "json", "--jobs", jobs)[1]
-        for jobs in (1, 2, 3)
-    }
-    assert len(outs) == 1
-
-
-def test_the_table_has_effect_sizes_with_intervals_and_no_tests(capsys, long):
-    _, out, _ = call(capsys, "agree", "--scores", long, *SIZES)
-    header = next(line for line in out.splitlines() if "SS" in line)
-    assert header.split() == ["source", "SS", "DF", "MS", "omega²", "95%", "interval", "effect"]
-    _, without, _ = call(capsys, "agree", "--scores", long, *SIZES, "--resamples", 0)
-    line = next(line for line in without.splitlines() if line.startswith(" measure pair "))
-    assert "[" not in line
-
-
 def test_the_published_table_is_laid_out_as_the_papers(capsys, long):
     _, out, _ = call(capsys, "agree", "--scores", long, *SIZES, "--mode", "paper")
     lines = out.splitlines()
@@ -122,15 +82,6 @@ def test_the_published_table_is_laid_out_as_the_papers(capsys, long):
     assert any(line.startswith(" measure pair × topic size") for line in lines)
     assert "ERR@20 differs most" in out
     assert "the 12 systems" in out
-
-
-def test_latex_and_markdown_hold_everything_in_tables(capsys, long):
-    _, out, _ = call(capsys, "agree", "--scores", long, *SIZES, "--format", "latex")
-    assert out.count(r"\begin{tabular}") == 3
-    assert r"measure pair $\times$ topic size &" in out
-    assert out.startswith(r"\begin{table}")
-    _, out, _ = call(capsys, "agree", "--scores", long, *SIZES, "--format", "markdown")
-    assert "| source | SS | DF | MS | omega² | 95% interval | effect |" in out
 
 
 def test_csv_holds_the_table(capsys, long):
@@ -151,18 +102,6 @@ def test_figures_are_written(capsys, long, tmp_path, drawing):
     text = target.read_text("utf-8")
     assert text.startswith("<?xml")
     assert "ERR@20" in text
-
-
-def test_runs_are_evaluated_with_the_papers_measures(capsys, tmp_path):
-    track = sr.simulated_track(n_teams=6, runs_per_team=2, n_topics=12, depth=60, pool_depth=30)
-    sr.write_qrels(track.qrels, tmp_path / "qrels.txt")
-    for each in track.runs:
-        sr.write_run(each, tmp_path / f"{each.name}.run")
-    runs = sorted(tmp_path.glob("*.run"))
-    options = ("--topic-sizes", "4,8", "--system-sizes", "4,8", "--samples", 3, "--quiet")
-    assert answered(capsys, "agree", tmp_path / "qrels.txt", *runs, *options, "--format", "json")[
-        "measures"
-    ] == list(MEASURES)
 
 
 def test_defaults_are_cut_with_a_warning(capsys, long):
@@ -190,19 +129,3 @@ def test_defaults_are_cut_with_a_warning(capsys, long):
 def test_bad_input_is_one_line_and_code_2(capsys, long, arguments, message):
     sizes = [] if "sizes" in arguments[0] else ["--topic-sizes", "5"]
     assert message in refused(capsys, "agree", "--scores", long, *sizes, *arguments, "--quiet")
-
-
-def test_csv_of_one_size_each_holds_the_cells(tmp_path, capsys):
-    values = np.random.default_rng(1).random((2, 5, 12))
-    topics = [str(topic) for topic in range(12)]
-    scores = sr.Scores(measures=["AP", "RR"], runs=[*"abcde"], topics=topics, values=values)
-    sr.write_scores(scores, tmp_path / "scores.csv")
-    sizes = ["--topic-sizes", 12, "--system-sizes", 5, "--samples", 5]
-    words = ["agree", "--scores", tmp_path / "scores.csv", *sizes, "--format", "csv", "--quiet"]
-    code, text, _ = call(capsys, *words)
-    header, row = csv.reader(io.StringIO(text))
-    assert (code, header[:4], row[:4]) == (
-        0,
-        ["measure_a", "measure_b", "topics", "systems"],
-        ["AP", "RR", "12", "5"],
-    )

@@ -74,15 +74,6 @@ def test_the_next_battles_are_a_csv(capsys, votes, tmp_path):
     assert (header, len(rows)) == ("model_a,model_b,prompt", 6)
 
 
-@pytest.mark.parametrize("kind", ["ranks", "matrix", "judges"])
-def test_figures(capsys, votes, tmp_path, kind):
-    picture = tmp_path / "f.svg"
-    given = ("battles", votes, "--column", "winner=vote", "--plot", picture, "--plot-kind", kind)
-    code, _, err = call(capsys, *given)
-    assert code == 0, err
-    assert picture.read_text().startswith("<?xml")
-
-
 @pytest.mark.parametrize(
     ("options", "said"),
     [

@@ -11,8 +11,6 @@ import numpy as np
 import pytest
 from commanding import answered, call, refused
 
-import steadyrank as sr
-
 CELLS = list(product(["none", "smart"], ["none", "porter"], ["bm25", "lm", "pl2"]))
 FACTORS = ("--factors", "stop_list,stemmer,model")
 
@@ -62,20 +60,6 @@ def test_json_has_the_promised_rows_and_more(capsys, files):
     assert {row["source"] for row in default["anova"]} > set(sources)
 
 
-def test_the_table_says_which_component_matters(capsys, files):
-    _, out, _ = call(capsys, "components", *files, *FACTORS)
-    assert "the largest effect on AP is that of stemmer: omega² = " in out
-    assert "stop list × stemmer × model" in out
-    assert (
-        "12 runs: stop_list (2 levels) × stemmer (2 levels) × model (3 levels); 8 topics as blocks"
-        in out
-    )
-    assert "Tukey's HSD (95%)" in out
-    _, out, _ = call(capsys, "components", *files, *FACTORS, "--level", ".9")
-    assert "error (topic × stemmer)" in out
-    assert "Tukey's HSD (90%)" in out
-
-
 def test_several_measures_make_a_list(capsys, files):
     again = ("-m", files[1].replace("AP=", "again="))
     _, out, _ = call(capsys, "components", *files, *again, *FACTORS, "--format", "json")
@@ -84,19 +68,6 @@ def test_several_measures_make_a_list(capsys, files):
     rows = list(csv.DictReader(io.StringIO(out)))
     assert [row["measure"] for row in rows] == ["AP"] * 16 + ["again"] * 16
     assert rows[2]["ss"] == rows[18]["ss"] != ""
-
-
-@pytest.mark.parametrize("form", ["latex", "markdown"])
-def test_tables_for_papers(capsys, files, form):
-    _, out, _ = call(capsys, "components", *files, *FACTORS, "--format", form)
-    assert out.count(r"\begin{tabular}" if form == "latex" else "| --- |") == 2
-
-
-def test_figures_are_written(capsys, files, tmp_path):
-    target = tmp_path / "levels.svg"
-    code, _, err = call(capsys, "components", *files, *FACTORS, "--plot", target, "--quiet")
-    assert (code, err) == (0, "")
-    assert "porter" in target.read_text("utf-8")
 
 
 @pytest.mark.parametrize(
@@ -111,16 +82,6 @@ def test_figures_are_written(capsys, files, tmp_path):
 )
 def test_bad_input_is_one_line_and_code_2(capsys, files, arguments, message):
     assert message in refused(capsys, "components", *files, *arguments)
-
-
-def test_a_grid_with_a_gap_is_refused(capsys, files, tmp_path):
-    scores = sr.read_scores({"AP": files[1].removeprefix("AP=")})
-    part = scores.select(runs=scores.runs[1:])
-    sr.write_scores(part, tmp_path / "part.csv")
-    err = refused(capsys, "components", "--scores", tmp_path / "part.csv", *files[2:], *FACTORS)
-    assert "unbalanced: 1 of 12 combinations of stop_list, stemmer, model" in err
-    err = refused(capsys, "components", "--scores", tmp_path / "part.csv", *FACTORS)
-    assert "there is no information about the runs" in err
 
 
 def test_a_figure_shows_one_measure(capsys, files, tmp_path):

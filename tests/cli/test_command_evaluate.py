@@ -15,7 +15,7 @@ import pytest
 from commanding import answered, call, refused
 
 import steadyrank as sr
-from steadyrank.cli import commands, run
+from steadyrank.cli import commands
 
 QRELS = "1 0 d1 2\n1 0 d2 0\n2 0 d3 1\n"
 RUN_A = "1 Q0 d1 1 9 a\n1 Q0 d2 2 8 a\n2 Q0 d3 1 9 a\n"
@@ -206,15 +206,6 @@ def test_who_reads_no_further_gets_no_complaint(files):
     assert (done.returncode, done.stderr) == (1, "")
 
 
-def test_names_that_are_not_utf8_leave_trec_text_as_they_came_and_other_text_by_their_codes(write):
-    qrels = write("q.txt", b"1 0 d 1\n")
-    path = write("r.run", b"1 Q0 d 1 1 caf\xe9\n")
-    command = [sys.executable, "-m", "steadyrank", "evaluate", str(qrels), str(path)]
-    for form, name in {"trec_eval": b"caf\xe9", "csv": rb"caf\xe9", "json": rb"caf\udce9"}.items():
-        done = subprocess.run([*command, "--format", form], capture_output=True, check=True)
-        assert name in done.stdout
-
-
 def test_shell_completion_knows_measures():
     environment = {
         **os.environ,
@@ -227,11 +218,3 @@ def test_shell_completion_knows_measures():
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False
     )
     assert "plain,nDCG" in done.stdout
-
-
-def test_a_limit_ends_with_a_command_that_never_begins(files):
-    from steadyrank.data.read.limits import largest_input
-
-    usual = largest_input()
-    assert run(["evaluate", *files, "--max-input", "1K", "--format", "nosuch"]) == 2
-    assert largest_input() == usual

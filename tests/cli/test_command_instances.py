@@ -102,53 +102,6 @@ def test_two_non_deterministic_systems(called):
     assert shown["posterior"] is None
 
 
-def test_the_library_gives_the_same(called, systems):
-    _, out, _ = called(*PAIR, "--format", "json", "--seed", "3")
-    matrix = np.concatenate(list(systems.values()))
-    labels = [name for name, rows in systems.items() for _ in rows]
-    scores = sr.Scores(
-        measures=["AP"],
-        runs=[str(i) for i in range(11)],
-        topics=range(25),
-        values=[matrix],
-        run_info={"system": labels},
-    )
-    result = sr.instances(
-        scores, a="rerank", b="bm25", n_samples=200, samples_per_instance=50, rng=3
-    )
-    shown = json.loads(out)
-    assert shown["pvalue"] == pytest.approx(result.pvalue)
-    assert shown["posterior"]["hpd"] == pytest.approx(result.hpd)
-
-
-def test_runs_and_run_information(capsys, write):
-    qrels = write("qrels", "".join(f"{t} 0 d{t} 1\n" for t in range(12)))
-    names = ["x1", "x2", "x3", "y"]
-    files = []
-    for k, name in enumerate(names):
-        lines = []
-        for t in range(12):
-            order = ["n", f"d{t}"] if (t + k) % (2 + k % 2) else [f"d{t}", "n"]
-            lines += [f"{t} Q0 {d} {r} {9 - r} {name}\n" for r, d in enumerate(order)]
-        files.append(write(f"{name}.run", "".join(lines)))
-    info = write("info.csv", "run,system\nx1,x\nx2,x\nx3,x\ny,y\n")
-    options = ("-m", "P@1", "--a", "x", "--b", "y", "--format", "json", "--run-info", info)
-    shown = answered(capsys, "instances", qrels, *files, *options, *QUICK)
-    assert shown["n_instances"] == {"a": 3, "b": 1}
-    assert shown["mean_b"] == pytest.approx(4 / 12)
-
-
-def test_the_table_says_it_in_words(called):
-    code, out, err = called("--a", "dense", "--b", "bm25", "--no-posterior")
-    assert (code, err) == (0, "")
-    assert "dense − bm25" in out
-    assert "p, two-way bootstrap" in out
-    assert "system × topic" in out
-    assert "dense is not significantly different from bm25" in out
-    assert "is undecided" in out
-    assert "mean of bm25 (1 run)" in out
-
-
 def test_tables_of_several_systems(called):
     _, out, _ = called("--b", "bm25", "--format", "json", "--no-posterior")
     shown = json.loads(out)
@@ -229,15 +182,6 @@ def test_structure_is_warned_about_or_used(capsys, write, systems, scores):
     assert nested["difference"] == pytest.approx(flat["difference"])
 
 
-def test_paper_mode_warns_unless_quiet(called):
-    code, out, err = called(*PAIR, "--mode", "paper", "--no-posterior")
-    assert code == 0
-    assert "mode paper omits the variance between instances" in err
-    assert "95% interval" in err
-    _, again, err = called(*PAIR, "--mode", "paper", "--no-posterior", "--quiet")
-    assert (again, err) == (out, "")
-
-
 def test_several_measures_make_several_studies(capsys, write, systems, tmp_path):
     path = write("two.csv", long_csv(systems, ("AP", "P@10")))
     options = ("--scores", path, "--system-from", "^([^-]+)", *PAIR, *QUICK, "--no-posterior")
@@ -246,13 +190,6 @@ def test_several_measures_make_several_studies(capsys, write, systems, tmp_path)
     _, out, _ = call(capsys, "instances", *options, "-m", "P@10", "--format", "json")
     assert json.loads(out) == shown["studies"][1]
     assert "one measure" in refused(capsys, "instances", *options, "--plot", tmp_path / "x.svg")
-
-
-@pytest.mark.parametrize("form", ["latex", "markdown"])
-def test_results_paste_into_papers(called, form):
-    _, out, _ = called(*PAIR, "--format", form, "--no-posterior")
-    assert ("\\begin{table}" if form == "latex" else "| --- |") in out
-    assert out.count("rerank is better than bm25 by 0.05") == 1
 
 
 @pytest.mark.parametrize("kind", list(all_plots()["InstancesResult"]))

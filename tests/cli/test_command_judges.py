@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 
 import numpy as np
@@ -66,36 +64,6 @@ def test_json_has_the_promised_keys(capsys, files):
     assert all(set(row) >= PAIR_KEYS for row in judge["pairs"])
 
 
-def test_the_table_says_what_holds_and_about_what(capsys, files):
-    code, out, _ = call(capsys, "judges", *files, "--samples", "200", "--quiet")
-    assert code == 0
-    for words in (
-        '"model" requires correction: ',
-        *(" significant pairs remain; it saves ", "model corrected by people finds "),
-        "people judged 10 topics, model 20 more; about other topics like these",
-        "(docs/judges.md)",
-    ):
-        assert words in out, words
-
-
-def test_about(capsys, files):
-    options = ("judges", *files, "--samples", "200", "--quiet", "--format", "json")
-    told = [json.loads(call(capsys, *options, "--about", about)[1]) for about in ("other", "these")]
-    assert [result["about"] for result in told] == ["other", "these"]
-    ends = [result["judges"][0]["runs"][0]["interval"] for result in told]
-    assert ends[1][1] - ends[1][0] < ends[0][1] - ends[0][0]
-
-
-@pytest.mark.parametrize("form", ["latex", "markdown", "csv"])
-def test_other_formats(capsys, files, form):
-    code, out, _ = call(capsys, "judges", *files, "--samples", "99", "--quiet", "--format", form)
-    assert code == 0
-    if form == "csv":
-        rows = list(csv.DictReader(io.StringIO(out)))
-        assert len(rows) == 6
-        assert {"judge", "run", "corrected_mean", "interval_low", "interval_high"} <= set(rows[0])
-
-
 def test_scores_made_elsewhere_give_the_same(capsys, folder, files, tmp_path):
     paths = {}
     for name in ("people", "model"):
@@ -152,14 +120,6 @@ def test_grades_can_be_mapped(capsys, folder):
     assert json.loads(out)["judges"][0]["kappa"] is None
     code, out, _ = call(capsys, "judges", *given, "--judge-grades", "yes:0=0,1=2", "--quiet")
     assert json.loads(out)["judges"][0]["kappa"] is not None
-
-
-def test_a_figure_is_drawn(capsys, files, tmp_path):
-    code, *_ = call(
-        capsys, "judges", *files, "--samples", "99", "--quiet", "--plot", tmp_path / "r.svg"
-    )
-    assert code == 0
-    assert (tmp_path / "r.svg").stat().st_size > 3000
 
 
 BAD = {

@@ -105,18 +105,6 @@ def test_what_topics_buy(capsys):
     assert "0.1497" in out
 
 
-def test_a_small_pilot_is_told_on_stderr_unless_quiet(capsys, pilot, write):
-    lines = pilot.read_text().splitlines()
-    small = [line for line in lines if line[0] == "m" or int(line.split(",")[2]) < 8]
-    path = write("small.csv", "\n".join(small) + "\n")
-    code, out, err = call(capsys, "plan", "--scores", path, *ASKED)
-    assert code == 0
-    assert "the pilot has only 8 topics" in err
-    assert err.count("\n") == 1
-    _, again, err = call(capsys, "plan", "--scores", path, *ASKED, "--quiet")
-    assert (again, err) == (out, "")
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -141,15 +129,3 @@ def test_a_small_pilot_is_told_on_stderr_unless_quiet(capsys, pilot, write):
 )
 def test_bad_input_is_one_line_and_code_2(capsys, arguments, message):
     assert message in refused(capsys, "plan", *ASKED, *arguments)
-
-
-def test_plots_have_a_panel_for_each_curve(capsys, pilot, tmp_path):
-    path = tmp_path / "plan.svg"
-    code, out, err = call(capsys, "plan", "--scores", pilot, *ASKED, "--plot", path)
-    assert (code, err) == (0, "")
-    assert "topics" in out
-    text = path.read_text("utf-8")
-    for label in ("minimum difference", "number of systems", "number of topics", "power", "P@10"):
-        assert label in text
-    err = refused(capsys, "plan", "--variance", ".1", *ASKED, "--plot", "plan.bmp")
-    assert "must end in .svg, .png or .pdf" in err

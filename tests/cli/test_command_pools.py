@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
-import xml.etree.ElementTree as ElementTree
 
 import pytest
 from commanding import answered, call, refused
@@ -71,24 +69,6 @@ def test_json_has_the_promised_keys(capsys, files, folder):
     assert tuple(cells["nDCG@10", 2, 5]["variances"]) == found.cell("nDCG@10", 2, 5).variances
 
 
-def test_defaults_are_ap_all_topics_every_k(capsys, files):
-    code, out, _ = call(capsys, "pools", *files, "--quiet", "--format", "json")
-    assert code == 0
-    shown = json.loads(out)
-    assert [(row["measure"], row["k"], row["pilot_topics"]) for row in shown["leave_out"]] == [
-        ("AP", k, N_TOPICS) for k in range(N_TEAMS)
-    ]
-    assert all(row["topics_needed"] is None for row in shown["leave_out"])
-    assert (shown["pool_depth"], shown["trials"], shown["rank_similarity"]) == (10, 10, [])
-
-
-def test_seeds_and_jobs(capsys, files):
-    options = ("--trials", 3, "--ks", "2", "--pilot-topics", 5, "--quiet", "--format", "json")
-    _, first, _ = call(capsys, "pools", *files, *options, "--seed", 1, "--jobs", 1)
-    assert call(capsys, "pools", *files, *options, "--seed", 1, "--jobs", 2)[1] == first
-    assert call(capsys, "pools", *files, *options, "--seed", 2)[1] != first
-
-
 def test_csv_has_a_row_a_cell(capsys, files):
     options = ("-m", "AP", "-m", "RR", *ASKED, "--quiet", "--format", "csv")
     code, out, _ = call(capsys, "pools", *files, *options)
@@ -101,57 +81,6 @@ def test_csv_has_a_row_a_cell(capsys, files):
     assert float(rows[1]["range_low"]) < float(rows[1]["mean"])
     assert int(rows[1]["topics_needed"]) > 0
     assert float(rows[1]["quantile_0.025"]) <= float(rows[1]["quantile_0.5"])
-
-
-def test_tables_say_what_they_show(capsys, files):
-    options = ("-m", "AP", "-m", "RR", *ASKED, "--pilot-topics", "10,5", "--quiet")
-    code, out, _ = call(capsys, "pools", *files, *options)
-    assert code == 0
-    assert "AP: with all 4 teams the variance is 0." in out
-    assert "Variance (V_E) with all teams" in out
-    assert "Variance with teams left out" in out
-    assert "Kendall's tau between rankings of the 8 runs" in out
-    assert "Pool bias" in out
-    assert "docs/pools.md" in out
-    _, latex, _ = call(capsys, "pools", *files, *options, "--format", "latex")
-    assert latex.count(r"\begin{table}") == 4
-    assert r"\bottomrule" in latex
-    outside = [part.split(r"\end{table}")[-1].strip() for part in latex.split(r"\begin{table}")]
-    assert not any(outside), "nothing may stand outside the tables"
-    _, markdown, _ = call(capsys, "pools", *files, *options, "--format", "markdown")
-    assert "| measure | teams left out | pilot topics | trials | variance | range |" in markdown
-    rows = [line.split(" | ")[:3] for line in markdown.splitlines()]
-    for measure in ("AP", "RR"):
-        for k in range(N_TEAMS):
-            for size in ("10", "5"):
-                assert rows.count([f"| {measure}", str(k), size]) == 1
-
-
-def test_stars_stand_where_an_interval_of_the_paper_misses(capsys, files):
-    options = ("-m", "AP", "--quiet", "--mode", "paper")
-    shown = json.loads(call(capsys, "pools", *files, *options, "--format", "json")[1])
-    variance = shown["references"][0]["variance"]
-    missing = [
-        row["k"]
-        for row in shown["leave_out"]
-        if row["k"] and not row["interval"][0] <= variance <= row["interval"][1]
-    ]
-    assert shown["references"][0]["first_miss"] == [
-        {"pilot_topics": N_TOPICS, "k": min(missing, default=None)}
-    ]
-    _, out, _ = call(capsys, "pools", *files, *options)
-    assert sum(line.endswith("*") for line in out.splitlines()) == len(missing)
-
-
-def test_results_and_figures_go_into_files(capsys, files, tmp_path):
-    result, figure = tmp_path / "pools.md", tmp_path / "pools.svg"
-    options = ("-m", "AP", "-m", "RR", "--pilot-topics", "10,5", "-o", result, "--plot", figure)
-    code, out, _ = call(capsys, "pools", *files, *options, "--quiet")
-    assert (code, out) == (0, "")
-    assert "| measure | teams left out | pilot topics |" in result.read_text("utf-8")
-    texts = "".join(ElementTree.parse(figure).getroot().itertext())
-    for shown in ("variance of AP", "variance of RR", "teams left out, of 4", "5 topics"):
-        assert shown in texts
 
 
 def test_teams_by_name(capsys, files, folder):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import re
 import shlex
@@ -77,24 +75,6 @@ def test_json_says_what_was_done(capsys, track, tmp_path):
     ]
 
 
-@pytest.mark.parametrize("form", ["csv", "markdown", "latex"])
-def test_findings_in_other_formats(capsys, scores, tmp_path, form):
-    result = tmp_path / "findings.txt"
-    code, printed, _ = call(
-        capsys,
-        *("report", "--scores", tmp_path / "scores.csv", "--out", tmp_path / "r.html"),
-        *("--format", form, "-o", result),
-        *QUICK,
-    )
-    assert (code, printed) == (0, "")
-    text = result.read_text()
-    assert " leads" in text
-    if form == "csv":
-        rows = list(csv.reader(io.StringIO(text)))
-        assert rows[0] == ["", "finding"]
-        assert rows[1][0] == "1"
-
-
 def test_the_command_on_the_page_makes_the_same_bytes(capsys, track, tmp_path, monkeypatch):
     monkeypatch.chdir(track)
     first = (
@@ -116,21 +96,6 @@ def test_the_command_on_the_page_makes_the_same_bytes(capsys, track, tmp_path, m
     code, _, _ = call(capsys, *words[1:-1], tmp_path / "b.html", "--quiet", "--jobs", 2)
     assert code == 0
     assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
-
-
-def test_scores_come_in_one_file_or_in_one_a_measure(capsys, scores, tmp_path):
-    pages = []
-    for number, given in enumerate(
-        (
-            ("--scores", tmp_path / "scores.csv"),
-            ("-m", f"AP={tmp_path / 'ap.csv'}", "-m", f"RR={tmp_path / 'rr.csv'}"),
-        )
-    ):
-        out = tmp_path / f"{number}.html"
-        code, printed, err = call(capsys, "report", *given, "--out", out, *QUICK)
-        assert (code, err) == (0, "")
-        pages.append(printed.splitlines()[:-1])
-    assert pages[0] == pages[1]
 
 
 def test_what_is_planned_is_told_before_it_starts(capsys, scores, tmp_path):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 
 import numpy as np
@@ -11,9 +9,7 @@ import pytest
 from commanding import call, refused
 
 import steadyrank as sr
-from steadyrank.cli import commands
 from steadyrank_lab.cli.reproduce import PAPERS as LISTED
-from steadyrank_lab.papers.reproduce import PAPERS
 
 
 @pytest.fixture(scope="module")
@@ -53,19 +49,6 @@ def test_json_and_the_folder_say_the_same(capsys, files, tmp_path):
         f"steadyrank reproduce lin2005 --scores {files / 'wide.csv'} --measure AP --samples 10"
     )
     assert f"{command} --seed 4 --out DIR" in page
-
-
-def test_files_of_measures_make_collections(capsys, files, tmp_path):
-    measures = ("-m", f"one={files / 'turned.csv'}", "-m", f"two={files / 'turned.csv'}")
-    result = tmp_path / "claims.csv"
-    code, text, err = call(
-        capsys, "reproduce", "lin2005", *measures, "--runs-in-rows", "--samples", "10", "-o", result
-    )
-    assert (code, text, err) == (0, "", "")
-    header, *rows = csv.reader(io.StringIO(result.read_text()))
-    assert header == ["exhibit", "outcome", "claim", "figures", "published", "why"]
-    assert {row[1] for row in rows} <= {"holds", "fails", "open"}
-    assert any(row[2].startswith("two: ") for row in rows)
 
 
 def test_runs_with_teams(capsys, tmp_path):
@@ -123,8 +106,3 @@ def test_a_folder_of_others_is_refused_before_any_work(capsys, files, tmp_path):
     err = refused(capsys, "reproduce", "lin2005", "--scores", files / "wide.csv", "--out", tmp_path)
     assert "holds other files" in err
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
-
-
-def test_names_are_those_of_the_papers():
-    assert tuple(PAPERS) == tuple(LISTED)
-    assert "reproduce" in commands()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import gzip
 import io
 import json
 import os
@@ -161,14 +160,6 @@ def test_every_option_reaches_the_study(capsys, files):
     assert result_of(capsys, *files)["bandwidth"] is None
 
 
-def test_the_mode_of_the_paper_has_its_depth_and_denominator(capsys, files):
-    printed = result_of(capsys, *files, "--mode", "paper")
-    assert (printed["depth"], printed["denominator"]) == (1000, "judged")
-    chosen = result_of(capsys, *files, "--depth", 1000, "--denominator", "judged")
-    assert printed["simulated_mean"] == chosen["simulated_mean"]
-    assert chosen["mode"] == "sound"
-
-
 def test_a_binary_measure_has_a_name_of_its_own_in_every_format(capsys, files):
     name = "binary nDCG@10 (grade ≥ 1)"
     independent = ("-m", "nDCG@10", "--documents", "independent")
@@ -193,21 +184,6 @@ def test_shared_documents_keep_their_grades(capsys, files):
     assert paper["simulated_mean"] != asked["simulated_mean"]
 
 
-def test_the_table_says_the_answer_first(capsys, files):
-    code, out, err = call(capsys, "simulate", *files, *QUICK)
-    assert (code, err) == (0, "")
-    assert out.startswith("In a second collection the ranking by AP has a mean Kendall")
-    assert "of the pairs of runs change their order" in out
-    assert "P(top 3)" in out
-    assert "significance level" not in out
-    best = max(result_of(capsys, *files)["raw_mean"])
-    first = next(line for line in out.splitlines() if line.strip().startswith("team"))
-    assert first.split()[1] == f"{best:.4f}"
-    _, out, _ = call(capsys, "simulate", *files, *QUICK, "--digits", 2)
-    first = next(line for line in out.splitlines() if line.strip().startswith("team"))
-    assert first.split()[1] == f"{best:.2f}"
-
-
 def test_csv_has_a_row_a_run_with_every_digit(capsys, files):
     result = result_of(capsys, *files)
     _, out, _ = call(capsys, "simulate", *files, *QUICK, "--format", "csv")
@@ -219,16 +195,6 @@ def test_csv_has_a_row_a_run_with_every_digit(capsys, files):
         assert shares == result["top_probability"][k]
     ranks = [[int(rows[run][f"rank_{end}"]) for end in ("low", "high")] for run in result["runs"]]
     assert ranks == result["rank_interval"]
-
-
-def test_the_same_seed_gives_the_same_bytes_on_any_number_of_threads(capsys, files):
-    many = ("--samples", 700, "--quiet", "--format", "json")
-    one, two, other = (
-        call(capsys, "simulate", *files, *many, *more)
-        for more in (("--jobs", 1), ("--jobs", 2), ("--seed", 1))
-    )
-    assert one == two
-    assert one[1] != other[1]
 
 
 def test_a_store_takes_up_where_it_stopped(capsys, files, tmp_path):
@@ -245,45 +211,6 @@ def test_a_store_takes_up_where_it_stopped(capsys, files, tmp_path):
     assert blocks[0].stat().st_mtime_ns == kept
     err = refused(capsys, "simulate", *files, *many, "--store", store, "--seed", 5)
     assert "was made with different settings (seed: 0 there, 5 here)" in err
-
-
-def test_runs_may_be_packed_have_other_line_ends_and_stand_in_a_folder(capsys, files, tmp_path):
-    plain = result_of(capsys, *files)
-    for i, path in enumerate(files[1:]):
-        data = path.read_bytes()
-        if i % 2:
-            (tmp_path / f"{path.name}.gz").write_bytes(gzip.compress(data))
-        else:
-            (tmp_path / path.name).write_bytes(data.replace(b"\n", b"\r\n"))
-    assert result_of(capsys, files[0], tmp_path) == plain
-    named = result_of(capsys, files[0], tmp_path, "--name-from", "file")
-    assert named["runs"] == [path.name for path in files[1:]]
-
-
-def test_odd_data_are_told_unless_quiet(capsys, files, tmp_path):
-    short = tmp_path / "short.run"
-    lines = files[1].read_text().splitlines(keepends=True)
-    first = lines[0].split()[0]
-    short.write_text("".join(line for line in lines if line.split()[0] != first))
-    told = ("simulate", files[0], short, *files[2:], "--samples", SAMPLES, "--format", "csv")
-    code, out, err = call(capsys, *told)
-    assert code == 0
-    assert err.startswith("steadyrank: warning: 1 run lacks judged topics")
-    assert call(capsys, *told, "--quiet") == (0, out, "")
-    assert "complete it, or choose --missing zero" in refused(capsys, *told, "--missing", "error")
-    qrels = tmp_path / "qrels.txt"
-    qrels.write_text(files[0].read_text() + f"zzz 0 {lines[0].split()[2]} 0\n")
-    assert result_of(capsys, qrels, *files[1:])["topics"][-1] == "zzz"
-    assert "zzz" not in result_of(capsys, qrels, *files[1:], "--no-relevant", "skip")["topics"]
-
-
-def test_a_document_twice_is_an_error_or_settled_by_an_option(capsys, files, tmp_path):
-    lines = files[1].read_text().splitlines(keepends=True)
-    twice = tmp_path / "twice.run"
-    twice.write_text("".join([lines[0], *lines]))
-    assert "twice.run:2" in refused(capsys, "simulate", files[0], twice, *files[2:], *QUICK)
-    first = result_of(capsys, files[0], twice, *files[2:], "--duplicates", "first")
-    assert first == result_of(capsys, *files)
 
 
 @pytest.mark.parametrize(
@@ -325,41 +252,10 @@ def test_mistakes_are_one_line_and_exit_code_2(capsys, files, arguments, told):
     assert told in refused(capsys, "simulate", *files, *arguments)
 
 
-def test_scores_are_refused_before_missing_runs_are(capsys):
-    for arguments in (["--scores", "ap.csv"], ["-m", "AP=ap.csv"], ["q.txt", "--scores", "ap.csv"]):
-        assert "give QRELS RUN... instead of scores" in refused(capsys, "simulate", *arguments)
-    assert "Missing argument 'QRELS'" in call(capsys, "simulate")[2]
-
-
 @pytest.mark.usefixtures("never")
 @pytest.mark.parametrize("arguments", [["--plot", "figure.jpeg"], ["-o", "nowhere/result.json"]])
 def test_what_cannot_be_shown_is_told_before_sampling(capsys, files, arguments):
     assert call(capsys, "simulate", *files, *arguments)[0] == 2
-
-
-def test_output_files_are_whole_and_named_formats_apply(capsys, files, tmp_path):
-    target = tmp_path / "out.json"
-    assert call(capsys, "simulate", *files, *QUICK, "-o", target) == (0, "", "")
-    before = target.read_bytes()
-    assert json.loads(before)["n_samples"] == SAMPLES
-    assert call(capsys, "simulate", files[0], "nowhere.run", "-o", target)[0] == 2
-    assert target.read_bytes() == before
-    assert [path.name for path in tmp_path.iterdir()] == ["out.json"]
-    table = tmp_path / "table.tex"
-    assert call(capsys, "simulate", *files, *QUICK, "-o", table) == (0, "", "")
-    assert table.read_text().count(r"\begin{table}") == 5
-
-
-def test_the_figure_has_the_same_bytes_each_time(capsys, files, tmp_path):
-    drawn = []
-    for name in ("a.svg", "b.svg"):
-        code, out, err = call(capsys, "simulate", *files, *QUICK, "--plot", tmp_path / name)
-        assert (code, err) == (0, "")
-        assert out.startswith("In ")
-        drawn.append((tmp_path / name).read_bytes())
-    assert drawn[0] == drawn[1]
-    assert b"error rate" in drawn[0]
-    assert b"<dc:date>" not in drawn[0]
 
 
 def test_quiet_silences_matplotlib_too(files, tmp_path):

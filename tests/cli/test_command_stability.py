@@ -42,13 +42,6 @@ def test_several_measures_make_a_list(capsys, wide):
     assert [line.split(",")[0] for line in out.splitlines()] == ["measure", "AP", "again"]
 
 
-def test_the_table_answers_in_words(capsys, wide):
-    _, out, _ = call(capsys, "stability", "--scores", wide, "-m", "AP")
-    assert out.startswith("With 12 topics, E rho² = 0.94 [")
-    assert "topics for E rho²" in out
-    assert "8 systems × 12 topics" in out
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -83,28 +76,6 @@ def test_instances_are_a_third_facet(capsys, instances):
     assert list(shown["variance"]) == ["system", "topic", "instance", "system_topic", "residual"]
     assert shown["n_systems"] == 4
     assert [row["instances"] for row in shown["topics_needed"]] == [3, 1, 6]
-
-
-def test_the_seed_makes_the_intervals(capsys, instances):
-    options = ("--scores", instances, "--system-from", r"^(s\d)", "--format", "json")
-    first, again, other = (
-        call(capsys, "stability", *options, "--seed", seed)[1] for seed in (1, 1, 2)
-    )
-    assert first == again != other
-    assert json.loads(first)["e_rho2"] == json.loads(other)["e_rho2"]
-
-
-def test_plots(capsys, instances, tmp_path):
-    path = tmp_path / "stability.svg"
-    options = ("--system-from", r"^(s\d)", "--plot", path)
-    code, out, err = call(capsys, "stability", "--scores", instances, "-m", "AP", *options)
-    assert (code, err) == (0, "")
-    assert "E rho²" in out
-    text = path.read_text("utf-8")
-    assert "number of topics" in text
-    assert "E rho² of AP" in text
-    several = ("-m", f"AP={instances}", "-m", f"nDCG={instances}")
-    assert "--plot takes one measure" in refused(capsys, "stability", *several, *options)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ import csv
 import io
 import json
 import math
-from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +14,6 @@ import pytest
 from commanding import answered, call, refused
 
 import steadyrank as sr
-from steadyrank.cli import commands, group
 from steadyrank.stats.planning.needed_topics import needed_topics
 from steadyrank.stats.planning.variance import pair_df
 
@@ -83,20 +81,6 @@ def test_anova_and_intervals_of_a_pilot_alone(capsys):
     assert out.startswith("30 topics make intervals of AP differences ")
 
 
-def test_plan_speaks_as_compare_does():
-    scores = sr.read_scores("scores.csv")
-    by_test = sr.plan(scores, measure="AP", test="t", minimum_difference=0.1)
-    by_method = sr.plan(scores, measures=["AP"], method="ttest", minimum_difference=0.1)
-    assert by_test == by_method
-    assert sr.plan(scores, test="anova").demands.systems == 6
-    with pytest.raises(sr.InputError, match="either method= or test="):
-        sr.plan(scores, test="t", method="anova")
-    with pytest.raises(sr.InputError, match="either measure= or measures="):
-        sr.plan(scores, measure="AP", measures=["P@10"])
-    with pytest.raises(sr.UnknownNameError, match="unknown test 'tukey'"):
-        sr.plan(scores, test="tukey")
-
-
 def test_runs_that_tie_and_single_runs_have_a_grid_alone():
     scores = sr.read_scores("scores.csv")
     one = sr.plan(scores.select(runs=scores.runs[0]), measure="AP", paired=False)
@@ -107,13 +91,6 @@ def test_runs_that_tie_and_single_runs_have_a_grid_alone():
 
 
 # formats and results
-
-
-@pytest.mark.parametrize("name", commands())
-def test_every_command_with_formats_has_their_short_forms(name):
-    options = {flag for param in group.get_command(None, name).params for flag in param.opts}
-    if "--format" in options:
-        assert {"--csv", "--json", "--latex", "--markdown"} <= options
 
 
 @pytest.mark.parametrize("form", ["csv", "json", "latex", "markdown"])
@@ -168,21 +145,6 @@ def test_scores_are_shown_by_evaluate(capsys):
     assert "give QRELS RUN..., not scores" in err
 
 
-def test_several_score_files_of_a_gate_are_joined(capsys, track):
-    scores = sr.read_scores("scores.csv").select(measures="AP")
-    old, new = scores.runs[:2]
-    for file, name in (("old", old), ("new", new)):
-        sr.write_scores(scores.select(runs=name), track / f"{file}.csv")
-    words = ("gate", "--scores", "old.csv", "--scores", "new.csv", "-m", "AP=.3", "--json")
-    whole = call(capsys, "gate", "--scores", "scores.csv", old, new, "-m", "AP=.3", "--json")
-    for names in ((old, new), ()):
-        code, out, err = call(capsys, *words, *names)
-        assert (code, err) == (whole[0], "")
-        assert json.loads(out)["measures"] == json.loads(whole[1])["measures"]
-    err = refused(capsys, "gate", "--scores", "old.csv", "--scores", "old.csv", "-m", "AP=.3")
-    assert "are the same run" in err
-
-
 @pytest.mark.parametrize(
     ("words", "told"),
     [
@@ -199,54 +161,7 @@ def test_scores_in_place_of_a_run_are_told(capsys, words, told):
 # answers first
 
 
-def test_judges_begin_with_an_answer(capsys, track):
-    (track / "gpt.qrels").write_text((track / "qrels.txt").read_text())
-    words = ("judges", "qrels.txt", "runs", "-m", "AP", "--samples", "200", "--quiet")
-    code, out, _ = call(capsys, *words, "--judge", "gpt.qrels")
-    assert code == 0
-    assert out.startswith('"gpt" is usable: people confirm all ')
-    assert "; with it, up to 100% fewer topics need human judgments." in out.splitlines()[0]
-    assert "lambda" not in out
-    assert "corrected" not in out.splitlines()[4]
-    found = json.loads(call(capsys, *words, "--judge", "gpt.qrels", "--json")[1])
-    answer = found["findings"][0]
-    assert (answer["id"], answer["values"]["usable_alone"]) == ("judges.answer", True)
-
-
-def test_pools_begin_with_what_runs_owe(capsys):
-    _, out, _ = call(
-        capsys, "pools", "qrels.txt", "runs", "--run-info", "run-info.csv", "--trials", "2"
-    )
-    assert out.startswith(
-        "Without the judgments that only its team contributed, a run loses at most "
-    )
-    assert out.index("unique documents") < out.index("teams left out")
-
-
-def test_a_leaderboard_is_datasets(capsys):
-    values = np.random.default_rng(5).random((4, 9)).round(3).tolist()
-    rows = [",".join([f"m{m}", *map(str, row)]) for m, row in enumerate(values)]
-    header = ",".join(["model", *(f"task{k}" for k in range(9))])
-    Path("board.csv").write_text("\n".join([header, *rows]) + "\n")
-    code, out, err = call(capsys, "leaderboard", "board.csv")
-    assert (code, err.splitlines()[-1]) == (0, "steadyrank: leaderboard is called datasets here")
-    assert out == call(capsys, "datasets", "board.csv")[1]
-
-
 # near misses
-
-
-def test_a_misspelt_column_is_told(capsys, track):
-    topics = sr.read_scores("scores.csv").topics
-    lines = [f"{topic},{'ab'[place % 2]}" for place, topic in enumerate(topics)]
-    (track / "info.csv").write_text("\n".join(["topic,origin", *lines]) + "\n")
-    words = ("compare", "--scores", "scores.csv", "--topic-info", "info.csv", "--by", "orgin")
-    assert "did you mean 'origin'?" in refused(capsys, *words)
-
-
-def test_runs_and_judgments_that_are_swapped_are_told(capsys):
-    err = refused(capsys, "evaluate", "runs", "qrels.txt")
-    assert "runs: expected a file of judgments, got a folder" in err
 
 
 def test_a_limit_that_is_not_bounded_is_a_dash():
@@ -288,10 +203,3 @@ def test_one_level_for_all_binary_measures(capsys):
     assert "AP(rel=2)" in out
     err = refused(capsys, "compare", "--scores", "scores.csv", "--rel", "2")
     assert "--rel is about judgments, and scores were given: omit it" in err
-
-
-def test_check_counts_the_grades(capsys):
-    out = call(capsys, "check", "qrels.txt", "runs")[1]
-    counts = Counter(line.split()[3] for line in Path("qrels.txt").read_text().splitlines())
-    shown = ", ".join(f"{grade} ({counts[grade]:,})" for grade in sorted(counts))
-    assert f"; grades {shown}." in out

@@ -55,14 +55,6 @@ def test_a_name_that_contradicts_the_format_is_refused(capsys, tmp_path, monkeyp
     assert "-o table.tex: the suffix means latex, but --format is csv" in err
 
 
-def test_only_evaluate_writes_parquet(capsys, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    _, err = refusal(capsys, "compare", "-o", "x.parquet", "--format", "csv")
-    assert "-o x.parquet: name a file that ends in .txt, .csv" in err
-    _, err = refusal(capsys, "evaluate", "-o", "x.parquet", "--format", "csv")
-    assert "the suffix means parquet, but --format is csv" in err
-
-
 @pytest.mark.parametrize(
     ("form", "name", "format"),
     [

@@ -32,7 +32,6 @@ def files(write, tmp_path, monkeypatch):
         "gate qrels.txt runs/a.txt runs/b.txt --junit runs/b.txt",
         "judges qrels.txt runs --judge x=link.txt -o qrels.txt",
         "report qrels.txt runs --out runs/a.txt",
-        "report qrels.txt runs --force --out runs/a.txt",
         "grid runs --topics qrels.txt --scores qrels.txt",
     ],
 )
@@ -51,9 +50,7 @@ def test_an_output_that_would_overwrite_an_input_is_refused_before_any_work(file
         "gate qrels.txt runs/a.txt runs/b.txt --junit new.xml --summary ./runs/../new.xml",
         "gate qrels.txt runs/a.txt runs/b.txt -o hanging.md --summary new.md",
         "compare qrels.txt runs -o new.txt --plot new.txt",
-        "report qrels.txt runs --out new.png --card new.png --force",
-        "report qrels.txt runs -o new.html --card new.html",
-        "report qrels.txt runs -o new.txt --out new.txt --force",
+        "report qrels.txt runs -o new.txt --out new.txt",
     ],
 )
 def test_outputs_that_would_overwrite_each_other_are_refused_before_any_work(files, capsys, words):
@@ -68,26 +65,3 @@ def test_outputs_that_would_overwrite_each_other_are_refused_before_any_work(fil
 def test_what_is_no_file_takes_several_outputs(files, capsys):
     words = "gate qrels.txt runs/a.txt runs/b.txt -o /dev/null --summary /dev/null"
     assert "the loss that you are willing to accept" in call(capsys, *words.split())[2]
-
-
-@pytest.mark.parametrize("card", ["card.jpg", "card", "gone/card.png"])
-def test_a_card_that_is_no_picture_or_has_no_folder_is_refused_before_any_work(files, capsys, card):
-    code, _, told = call(capsys, "report", "qrels.txt", "runs", "--card", card)
-    assert (code, told.count("\n")) == (2, 1)
-    assert "must end in .png" in told or "the folder gone does not exist" in told
-    assert not (files / "report.html").exists()
-
-
-def test_a_result_is_overwritten_by_the_next_one(files, capsys):
-    for _ in range(2):
-        assert call(capsys, "evaluate", "qrels.txt", "runs/a.txt", "-o", "result.csv")[0] == 0
-
-
-def test_what_the_shell_made_of_a_glob_is_no_page(files, capsys):
-    words = ["report", "--scores", "scores.csv", "--budget", "1s", "--quiet"]
-    code, _, told = call(capsys, *words, "--out", "runs/a.txt")
-    assert (code, told.count("\n")) == (2, 1)
-    assert "--out runs/a.txt: name a file that ends in .html, or add --force" in told
-    assert (files / "runs/a.txt").read_text().startswith("0 Q0")
-    assert call(capsys, *words, "--out", "runs/a.txt", "--force")[0] == 0
-    assert (files / "runs/a.txt").read_text().startswith("<!DOCTYPE html>")

@@ -31,7 +31,6 @@ OWN_WAY = {
     ("stability", "levels"): "numbers between commas",
     ("shard", "sample_rate"): "numbers between commas, in percent as well",
     ("shard", "cluster_share"): "in percent as well",
-    ("shard", "top_shards"): "one for each measure as well",
     ("agree", "ties"): "of documents; --tau-ap-ties are those of the study",
 }
 """Where they differ, and why."""
@@ -70,13 +69,3 @@ def test_choices_and_defaults_are_those_of_the_function(name):
             assert sorted(option.type.choices) == sorted(words), f"{name} {option.name}"
         if default is not inspect.Parameter.empty and option.name not in LATER:
             assert plain(option.default) == plain(default), f"{name} {option.name}"
-
-
-def test_most_options_are_compared():
-    compared = [
-        (name, option.name)
-        for name in commands()
-        for option in command_of(name).params
-        if option.name in parameters(name)
-    ]
-    assert len(compared) > 250

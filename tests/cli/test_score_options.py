@@ -101,25 +101,6 @@ def test_what_describes_the_runs_is_given_once(capsys, folder, option, values):
     assert f"{option} takes one value, got ^(.), (.)$: give it once" in err
 
 
-def test_run_information_is_given_once(capsys, folder):
-    for name in ("x.csv", "y.csv"):
-        (folder / name).write_text("run,team\na1,A\n")
-    twice = ("--run-info", folder / "x.csv", "--run-info", folder / "y.csv")
-    err = refused(capsys, "compare", "--scores", folder / "whole.csv", *twice)
-    assert "--run-info takes one value" in err
-
-
-def test_factors_may_be_repeated(capsys, folder):
-    info = "run,first,second\na1,x,1\na2,x,2\nb1,y,1\nb2,y,2\n"
-    (folder / "info.csv").write_text(info)
-    scores = sr.read_scores(folder / "whole.csv").select(runs=["a1", "a2", "b1", "b2"])
-    sr.write_scores(scores, folder / "grid.csv", wide=True)
-    data = ("--scores", folder / "grid.csv", "--run-info", folder / "info.csv")
-    together, _ = printed(capsys, "components", *data, "--factors", "first,second")
-    apart, _ = printed(capsys, "components", *data, "--factors", "first", "--factors", "second")
-    assert apart == together
-
-
 def test_a_report_names_all_score_files_and_how_to_make_it_again(capsys, folder, drawn_nowhere):
     page = folder / "r.html"
     halves = ("--scores", folder / "early.csv", "--scores", folder / "late.csv")
@@ -129,12 +110,6 @@ def test_a_report_names_all_score_files_and_how_to_make_it_again(capsys, folder,
     assert "6 runs · 24 topics" in text
     assert "early.csv" in text
     assert "late.csv" in text
-
-
-def test_the_library_joins_score_files_for_a_report(folder, drawn_nowhere):
-    halves = [folder / "early.csv", folder / "late.csv"]
-    result = sr.report(scores=halves, out=folder / "r.html", n_samples=5)
-    assert result.results["evaluate"].values.shape == (1, 6, 24)
 
 
 @pytest.fixture
@@ -172,17 +147,6 @@ def test_missing_is_about_scores_of_judges_and_no_option_of_a_report_is_silent(g
     assert "'a1' lacks 6 of 24" in refused(capsys, *judges, "--missing", "error")
     err = refused(capsys, "report", "--scores", "gaps.csv", "--missing", "zero")
     assert "evaluate --scores FILE --missing zero" in err
-
-
-def test_means_say_over_how_many_topics_they_are(gaps, capsys):
-    code, out, _ = call(capsys, "evaluate", "--scores", "gaps.csv")
-    assert code == 0
-    assert out.splitlines()[-1] == "Means over the 18 to 24 of 24 topics with a score."
-    rows = {line.split()[0]: line.split()[-1] for line in out.splitlines()[2:-2] if line.strip()}
-    assert (rows["a1"], rows["a2"]) == ("18", "24")
-    _, out, _ = call(capsys, "evaluate", "--scores", "whole.csv")
-    assert out.splitlines()[-1] == "Means over 24 topics."
-    assert "topics" not in out.splitlines()[0]
 
 
 def test_gate_counts_empty_cells_as_it_is_told(gaps, capsys):

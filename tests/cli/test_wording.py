@@ -9,7 +9,7 @@ import pytest
 from commanding import call, refused
 
 import steadyrank as sr
-from steadyrank.cli import commands, group
+from steadyrank.cli import group
 from steadyrank.cli.command import in_options
 from steadyrank.errors import arg
 
@@ -48,13 +48,6 @@ def test_runs_without_systems_are_told_both_options(capsys, folder):
     assert "(--system-from REGEX)" in err
     with pytest.raises(sr.InputError, match=r"\(run_info=\).*\(system_from=\)"):
         sr.instances(scores)
-
-
-def test_a_document_twice_is_told_the_option(capsys, folder):
-    twice = LINE.format(document="d1", score=1) + LINE.format(document="d1", score=2)
-    (folder / "twice.run").write_text(twice)
-    err = refused(capsys, "evaluate", "qrels.txt", "twice.run")
-    assert "keep the first (--duplicates first) or the best (--duplicates best)" in err
 
 
 def test_a_warning_is_told_the_option(capsys, folder):
@@ -96,10 +89,3 @@ def test_an_error_says_which_parameter_it_is_about():
     again = pickle.loads(pickle.dumps(error))
     assert (again.path, again.line, again.parameter, again.code) == ("a.run", 3, "name", "format")
     assert str(again) == "a.run:3: give name="
-
-
-@pytest.mark.parametrize("name", commands())
-def test_every_option_has_one_name(name):
-    options = [option for option in command_of(name).params if isinstance(option, click.Option)]
-    names = [option.name for option in options]
-    assert len(names) == len(set(names))

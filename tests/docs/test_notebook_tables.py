@@ -114,7 +114,6 @@ def results(scores, tmp_path_factory):
     found += [
         sr.check(runs, qrels),
         sr.compare(scores, n_samples=200, by="run"),
-        found[9].curve("minimum_difference", [0.1, 0.2]),
         sr.audit_tests(scores, measure="AP", n_trials=10),
         sr.kendall_tau([3, 1, 2], [3, 2, 1]),
         reproduction(),
@@ -130,21 +129,7 @@ def results(scores, tmp_path_factory):
         seed=0,
     )
     found += [made, report]
-    found.append(
-        sr.write_shards(
-            {f"d{i}": f"river banks {i}" for i in range(40)},
-            {"1": "banks"},
-            shards=2,
-            cluster_samples=1,
-            partitions=1,
-            csi=1,
-            top_shards=1,
-            cluster_share=0.5,
-            sample_rate=[0.5],
-            out=folder / "shards",
-        )
-    )
-    return {type(result).__name__: result for result in found} | {"WrittenRuns": made}
+    return {type(result).__name__: result for result in found}
 
 
 def leaderboard():

@@ -113,9 +113,8 @@ def test_other_settings_are_refused(capsys, data, kept, tmp_path, change, told):
 def test_other_studies_stores_are_refused(capsys, data, kept):
     collection = str(data / "collection")
     names = ["--stop-lists", "none", "--lexical", "none", "--models", "BM25", "--quiet"]
-    for option in ("--out", "--store", "--cache"):
-        assert run(["grid", collection, *names, "-m", "AP", option, str(kept)]) == 2
-        assert "was made with different settings" in capsys.readouterr().err
+    assert run(["grid", collection, *names, "-m", "AP", "--out", str(kept)]) == 2
+    assert "was made with different settings" in capsys.readouterr().err
     assert simulate(data, kept, "-m", "P@10") == 2
     assert "measure" in capsys.readouterr().err
 
@@ -137,14 +136,13 @@ def test_two_processes_in_one_store(data, kept, tmp_path, capsys):
     assert contents(tmp_path / "store") == contents(kept)
 
 
-def test_two_processes_with_one_cache_and_one_folder_of_runs(data, tmp_path):
+def test_two_processes_with_one_folder_of_runs(data, tmp_path):
     words = ["grid", str(data / "collection"), "--stop-lists", "none", "--lexical", "none"]
     words += ["--models", "BM25,PL2", "--quiet"]
-    assert run([*words, "--cache", str(tmp_path / "a"), "--out", str(tmp_path / "b")]) == 0
-    command = [sys.executable, "-m", "steadyrank", *words, "--cache", "cache", "--out", "runs"]
+    assert run([*words, "--out", str(tmp_path / "b")]) == 0
+    command = [sys.executable, "-m", "steadyrank", *words, "--out", "runs"]
     both = [subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL) for _ in range(2)]
     assert [process.wait(timeout=600) for process in both] == [0, 0]
-    assert contents(tmp_path / "cache") == contents(tmp_path / "a")
     assert contents(tmp_path / "runs") == contents(tmp_path / "b")
 
 

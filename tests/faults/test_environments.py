@@ -7,7 +7,6 @@ import shutil
 import stat
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,6 @@ import pytest
 import steadyrank
 from bench.faults.trials import write_inputs
 from steadyrank.compute.kernel_cache import _is_ours
-from steadyrank.present import figures
 
 SOURCE = Path(steadyrank.__file__).parents[1]
 
@@ -170,41 +168,6 @@ def test_a_home_is_not_needed(data, compared, tmp_path, ordinary, home):
     assert all(line.startswith("steadyrank: ") for line in lines), lines
     assert (place / "result.json").read_bytes() == compared
     assert stat.S_IMODE((place / "figure.svg").stat().st_mode) == 0o600
-
-
-@pytest.fixture
-def without_room(tmp_path, monkeypatch):
-    """A home without room for matplotlib's list of fonts, which is to be imported."""
-    monkeypatch.setattr(figures, "_can_be_written", lambda folder: False)
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.delitem(sys.modules, "matplotlib", raising=False)
-    monkeypatch.setenv("MPLCONFIGDIR", "to be restored")
-    monkeypatch.delenv("MPLCONFIGDIR")
-    return tmp_path / f"steadyrank-{os.geteuid()}"
-
-
-@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="users have no numbers here")
-def test_matplotlib_gets_a_folder_of_ours_that_lasts(without_room):
-    for _ in range(2):
-        figures.give_matplotlib_a_cache()
-        assert os.environ.pop("MPLCONFIGDIR") == str(without_room)
-    assert stat.S_IMODE(without_room.stat().st_mode) == 0o700
-
-
-@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="users have no numbers here")
-@pytest.mark.parametrize("kind", ["a link", "open to all", "a file"])
-def test_matplotlib_gets_no_folder_that_others_made(without_room, kind):
-    if kind == "a link":
-        without_room.symlink_to(without_room.parent)
-    elif kind == "a file":
-        without_room.write_text("")
-    else:
-        without_room.mkdir()
-        without_room.chmod(0o777)
-    figures.give_matplotlib_a_cache()
-    given = Path(os.environ["MPLCONFIGDIR"])
-    assert given != without_room
-    assert stat.S_IMODE(given.stat().st_mode) == 0o700
 
 
 @pytest.mark.parametrize("where", ["MPLBACKEND", "matplotlibrc"])

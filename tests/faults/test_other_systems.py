@@ -21,7 +21,6 @@ import pytest
 
 import steadyrank as sr
 from steadyrank.compute import files, kernel_cache
-from steadyrank.reporting import provenance
 
 LACKING = """
 import multiprocessing, os, platform, signal, subprocess, sys, types  # these ask for Windows
@@ -174,23 +173,6 @@ def _maker(k):
 
     added.__qualname__ = f"added_{k}"
     return added
-
-
-@pytest.mark.parametrize("separator", ["/", "\\"])
-def test_a_page_names_no_folder_of_windows_either(monkeypatch, separator):
-    monkeypatch.setattr(provenance.os, "sep", separator)
-    path = separator.join(["secret", "qrels.txt"])
-    call = provenance.library_call(
-        path,
-        [path],
-        scores=None,
-        measures=[],
-        budget="2m",
-        n_samples=None,
-        settings=provenance.Settings(),
-    )
-    assert call == "steadyrank.report('secret/qrels.txt', ['secret/qrels.txt'])"
-    assert "secret" not in provenance.without_folders(call)
 
 
 # text

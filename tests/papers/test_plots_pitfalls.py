@@ -7,8 +7,8 @@ import pytest
 
 import steadyrank as sr
 from steadyrank import papers
+from steadyrank.present.figures import svg_text
 from steadyrank.present.plot_style import COLOURS
-from steadyrank.present.svg import svg_text
 from steadyrank_lab.papers.jayasinghe2015 import plots
 from steadyrank_lab.papers.model import blank_figure
 

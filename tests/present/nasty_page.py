@@ -39,7 +39,7 @@ viewBox="0 0 200 60" width="200pt" height="60pt" role="img" font-family="sans-se
 ><title>&lt;b&gt;first&lt;/b&gt;</title></use></g>
 <text x="60" y="35" font-size="10px" fill="currentColor">A &amp; B</text>
 </svg>"""
-"""As `page_svg` writes it, with ids that tests know."""
+"""As `svg_text` writes it, with ids that tests know."""
 
 
 def figure(name: str) -> PageFigure:

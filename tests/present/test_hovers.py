@@ -13,9 +13,7 @@ import pytest
 from matplotlib.figure import Figure
 
 import steadyrank as sr
-from steadyrank.present.figures import SAVED, SETTINGS, unplace
-from steadyrank.present.svg import MOST_TOLD, _drawn_once, svg_text, tell
-from steadyrank.studies.plotting import alt_text
+from steadyrank.present.figures import SAVED, SETTINGS, _drawn_once, svg_text, tell, unplace
 
 SVG = "{http://www.w3.org/2000/svg}"
 HREF = "{http://www.w3.org/1999/xlink}href"
@@ -98,17 +96,6 @@ def test_drawing_once_gives_the_bytes_of_savefig_and_leaves_the_figure_as_it_was
     assert (figure.canvas, figure.dpi) == (canvas, 90)
     assert mpl.colors.to_hex(figure.get_facecolor()) == "#ffeecc"
     assert mpl.colors.to_hex(ax.get_facecolor()) == "#ffffff"
-
-
-def test_very_many_points_tell_nothing_but_are_drawn():
-    ax = axes()
-    n = MOST_TOLD + 1
-    (line,) = ax.plot(np.linspace(0, 1, n), np.zeros(n), "o")
-    tell(line, ["x"] * n)
-    text = svg_text(ax.get_figure())
-    line.set_visible(False)
-    assert "<title>" not in text
-    assert text.count("<use") == svg_text(ax.get_figure()).count("<use") + n
 
 
 def test_a_wrong_number_of_texts_is_refused():
@@ -207,13 +194,3 @@ def test_a_page_can_be_dark():
     behind = ElementTree.fromstring(svg_text(ax.get_figure(), background="#ffffff"))
     assert behind.find(f"{SVG}rect").get("fill") == "#ffffff"
     assert behind.get("color") == "#000000"
-
-
-def test_alt_text_refuses_what_has_no_plot():
-    with pytest.raises(sr.InputError, match="there is no plot of a dict"):
-        alt_text({})
-    scores = sr.Scores(measures=["AP"], runs=["a", "b"], topics=[1, 2], values=np.ones((1, 2, 2)))
-    assert alt_text(scores) == alt_text(scores, "means")
-    assert alt_text(scores) == "Means of 2 runs over 2 topics with intervals, best first."
-    with pytest.raises(sr.UnknownNameError, match="did you mean 'means'"):
-        alt_text(scores, "mean")

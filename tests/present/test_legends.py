@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import steadyrank as sr
-from steadyrank.present import plot_style
 
 
 def overlaps(ax):
@@ -36,17 +35,3 @@ def test_of_more_rows_than_an_axis_below_serves(scores, kind, n_runs):
     assert ax.xaxis.get_tick_params()["labeltop"]
     assert overlaps(ax) == []
     plt.close("all")
-
-
-@pytest.mark.parametrize("rotation", [0, 90])
-@pytest.mark.parametrize("loc", ["lower right", "lower center"])
-def test_of_level_and_upright_labels(rotation, loc):
-    figure, ax = plt.subplots(figsize=(5, 5), layout="constrained")
-    ax.plot([0, 1, 2], label="scores")
-    ax.set_xticks([0, 1, 2], labels=["short", "a longer name", "team-3"], rotation=rotation)
-    ax.tick_params(axis="x", labeltop=True)
-    plot_style.legend(ax, loc=loc, bbox_to_anchor=(1.0 if "right" in loc else 0.5, 1.0))
-    assert overlaps(ax) != []  # what it would be without
-    plot_style.legend_above(ax, loc=loc)
-    assert overlaps(ax) == []
-    plt.close(figure)

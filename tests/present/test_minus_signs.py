@@ -16,8 +16,7 @@ from steadyrank.cli import run
 HYPHEN = re.compile(r"(?:^|[\s(\[])-\.?\d", re.MULTILINE)
 COMMANDS = (
     *("compare -m gain --describe", "compare -m gain --markdown --show interval"),
-    *("compare -m gain --baseline r0", "topics -m gain --trials 20", "stability -m gain"),
-    *("agree --samples 10", "evaluate", "instances -m gain --a s0 --b s1 --system-from (s.)"),
+    *("topics -m gain --trials 20", "evaluate"),
 )
 
 

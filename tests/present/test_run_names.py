@@ -103,12 +103,6 @@ def test_tables_captions_and_paragraphs_show_one_short_name(capsys, tmp_path, fo
     assert shown.replace(r"\ldots{}", "…").replace("&#8230;", "…").count(best) >= 2
 
 
-def test_short_names_are_left_alone():
-    names = run_names(["okapi_long", "okapi_porter", "okapi_plain"])
-    assert names.shown == {}
-    assert names.legend() == ""
-
-
 def test_labels_of_a_plot_differ_as_the_names_do():
     """Five pairs of a real track had the same label."""
     import matplotlib.pyplot as plt
@@ -227,18 +221,3 @@ def test_names_change_no_number(tmp_path, drawn_nowhere):
     )
     assert one.page.pairs.fields == other.page.pairs.fields
     assert 'title="trec_2019_passages_run_' in (tmp_path / "page.html").read_text("utf-8")
-
-
-def test_a_report_says_short_names_in_a_terminal_and_whole_ones_in_json(
-    capsys, tmp_path, drawn_nowhere
-):
-    values = np.random.default_rng(1).random((4, 20))
-    scores = sr.Scores(measures=["AP"], runs=TRACK, topics=range(20), values=[values])
-    sr.write_scores(scores, tmp_path / "scores.csv")
-    command = ["report", "--scores", str(tmp_path / "scores.csv"), "-m", "AP", "--samples", "20"]
-    command += ["--out", str(tmp_path / "page.html"), "--quiet"]
-    assert run(command) == 0
-    shown = capsys.readouterr().out
-    assert shown.count("_reranked_bert_large.trec.gz") == 1, "in the legend"
-    assert run([*command, "--format", "json"]) == 0
-    assert "_reranked_bert_large.trec.gz" in capsys.readouterr().out

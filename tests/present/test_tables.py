@@ -14,7 +14,6 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 import steadyrank as sr
-from steadyrank.present.json import to_json
 from steadyrank.present.table import Cell, Table, full_header, render, text_rows
 from steadyrank.studies.evaluate.view import scores_table
 
@@ -35,26 +34,6 @@ def test_best_means_come_first_and_ties_for_the_best_are_all_bold():
     assert table.best == {(0, 1), (0, 2), (1, 2)}
 
 
-def test_a_mark_that_markdown_has_a_use_for_is_escaped():
-    rows = text_rows([["a", "0.5"], ["b", "0.4"]])
-    table = Table(header=["run", "AP"], rows=rows, marks={(0, 1): "*"}, best=frozenset({(0, 1)}))
-    assert r"| a | **0.5**<sup>\*</sup> |" in render(table, "markdown").splitlines()
-
-
-def test_latex_specials_are_escaped():
-    text = render(scores_table(scores()), "latex")
-    assert r"50\%\_of \& \$x\$ \#1 \{\textasciitilde{}\textasciicircum{}\textbackslash{}\}" in text
-    assert text.count(r"\\") == 3
-    assert r"\begin{tabular}{lrr}" in text
-
-
-def test_markdown_cells_stay_cells():
-    rows = render(scores_table(scores()), "markdown").splitlines()
-    assert rows[1] == "| --- | ---: | ---: |"
-    assert rows[3].replace(r"\|", "").count("|") == 4
-    assert r"\<b\>" in rows[3]
-
-
 def test_the_terminal_shows_every_column_in_full():
     names = [f"a-rather-long-run-name-{i:02d}" for i in range(12)]
     table = Table(
@@ -65,11 +44,6 @@ def test_the_terminal_shows_every_column_in_full():
     assert text.count("0.1234") == 12
     assert "\x1b" not in text
     assert "\x1b" in render(scores_table(scores()), "table", colour=True)
-
-
-def test_wide_characters_are_not_cut():
-    table = Table(header=["run", "AP"], rows=text_rows([["日本語システム", "0.1"], ["é", "0.2"]]))
-    assert "日本語システム" in render(table, "table")
 
 
 def test_topics_come_with_their_mean():
@@ -87,16 +61,6 @@ def test_all_missing_columns_have_no_best():
     table = scores_table(empty)
     assert table.best == frozenset()
     assert [row[1] for row in table.rows] == [Cell("–"), Cell("–")]
-
-
-def test_csv_quotes_what_needs_quotes():
-    table = Table(header=["run", "x"], rows=text_rows([['a,"b"', "1"]]))
-    assert render(table, "csv") == 'run,x\n"a,""b""",1\n'
-
-
-def test_json_has_no_nan_and_keeps_every_digit():
-    text = to_json({"a": np.float64(0.1), "b": [np.nan, np.inf, np.int32(3)], 5: (True, None)})
-    assert text == '{"a": 0.1, "b": [null, null, 3], "5": [true, null]}\n'
 
 
 def drawn_by_rich(table, first, last):
@@ -132,14 +96,6 @@ def test_a_terminal_shows_what_rich_draws(wrapped, most_rows):
     assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == shown
     assert "\x1b[1m0.0" in coloured
     assert "\x1b[4m0.14" in coloured
-
-
-def test_a_table_of_one_column_or_without_rows():
-    for table in (
-        Table(header=["run"], rows=text_rows([["a"], ["longer"]])),
-        Table(header=["run", "AP"], rows=[]),
-    ):
-        assert render(table, "table") == drawn_by_rich(table, 9, 9)
 
 
 def test_digits_stand_below_digits_whatever_marks_are_behind_them():

@@ -27,8 +27,6 @@ from steadyrank.studies.material import Material, Settings
 from steadyrank.studies.part import Findings, Front
 from steadyrank.studies.simulate.view import PART as SIMULATE
 
-LONGEST = 80
-
 
 def scores_of(*means, noise=0.05, n_topics=30, measures=("AP",), seed=0):
     """Runs whose means are as given, exactly."""
@@ -95,31 +93,7 @@ def compared(case, how="max-t"):
     return sr.compare(scores, **OPTIONS[how])
 
 
-def of_many(how):
-    return 1234 if how == "of many" else 0
-
-
-def besides_names(text):
-    return re.sub(r"\b(run|sys)\d+\b", "", text)
-
-
 # Verdicts
-
-
-@pytest.mark.parametrize("how", OPTIONS)
-@pytest.mark.parametrize("case", CASES)
-def test_a_verdict_is_short_and_names_two_runs_at_most(case, how):
-    found = verdict(compared(case, how), of_many(how))
-    assert len(besides_names(found.text)) <= LONGEST, found.text
-    assert len(set(re.findall(r"(?:run|sys)\d+", found.text))) <= 2, found.text
-    assert found.text.endswith(".")
-
-
-@pytest.mark.parametrize("how", OPTIONS)
-@pytest.mark.parametrize("case", CASES)
-def test_a_lead_is_short(case, how):
-    found = lead(compared(case, how))
-    assert len(besides_names(found.text)) <= 110, found.text
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -166,15 +140,6 @@ def test_sentences_of_single_cases():
     assert said["near ties"].endswith("leads, but any of the 18 runs could be first.")
     uncorrected = verdict(compared("one clear winner", "uncorrected")).text
     assert uncorrected == "run1 leads; by these tests no other of the 4 runs could be first."
-
-
-def test_only_the_best_of_very_many_are_compared_and_it_is_said():
-    assert verdict(compared("one rival"), 400).text == (
-        "run1 leads, but 2 of the best 4 of 400 runs could be first."
-    )
-    assert verdict(compared("one clear winner"), 1234).text.endswith(
-        "no other of the best 4 of 1,234 runs could be first."
-    )
 
 
 def test_scores_in_another_order_share_the_first_place():
@@ -229,11 +194,6 @@ def test_a_baseline_is_what_runs_are_compared_with(means, said):
     assert found.text == said
     assert found.values["n_better"] == int((result.difference[result.significant] > 0).sum())
     assert "run0" in lead(result).text or lead(result).values["a"] == "run0"
-
-
-def test_one_run_is_refused(tmp_path):
-    with pytest.raises(sr.SteadyrankError, match="at least two are required, got 1"):
-        sr.report(scores=scores_of(0.5), out=tmp_path / "page.html")
 
 
 # Putting offers together
@@ -298,18 +258,6 @@ def test_what_was_not_examined_is_named_with_an_option_that_helps(tmp_path, draw
     assert short.not_examined == "Not examined: other instances."
 
 
-def test_what_has_a_section_is_examined_though_it_has_no_figure():
-    """Without imputed completions nothing is drawn, yet the section is on the page."""
-    pair = SimpleNamespace(difference=0.1, sign_share=None)
-    holes = SimpleNamespace(measure="AP", pairs=[pair], runs=["a", "b"])
-    findings = findings_of(scores_of(0.5, 0.4), {"judges": "none"}, holes=holes)
-    fronts = fronts_of(findings)
-    assert fronts["holes"].swap is None
-    assert first_screen(findings, fronts).not_examined == (
-        "Not examined: other judges (add a column judge with two more judges)."
-    )
-
-
 def test_files_that_would_make_results_wrong_come_first():
     good = SimpleNamespace(findings=())
     wrong = SimpleNamespace(level="wrong", where="r1", what="no topic of the qrels")
@@ -320,16 +268,6 @@ def test_files_that_would_make_results_wrong_come_first():
         screen = first_screen(f := findings_of(scores, check=check), fronts_of(f))
         text = f"Results may be wrong: r1: no topic of the qrels{more}."
         assert screen.cautions == (text,)
-
-
-def test_missing_scores_and_a_broken_run_are_cautions_and_no_more():
-    values = np.array(many(5, 0.03).values)
-    values[0, 0, 0] = np.nan
-    scores = sr.Scores(measures=["AP"], runs=list("abcde"), topics=range(30), values=values)
-    screen = first_screen(f := findings_of(scores), fronts_of(f))
-    assert screen.cautions[0].startswith("1 of 150 scores are missing")
-    said = said_first(fronts_of(findings_of(broken(9))))
-    assert not any("run4" in one.text for one in said)
 
 
 # Shares of pairs that swap
@@ -402,25 +340,6 @@ def test_judges_reverse_the_pairs_that_they_order_otherwise():
     assert JUDGES.front(result, None).swap.values["share"] == swapped_by_judges(result)
 
 
-def test_two_runs_change_their_order_with_a_probability():
-    scores = scores_of(0.52, 0.5, noise=0.1)
-    topics = sr.topics(scores, measure="AP", n_trials=20)
-    findings = findings_of(scores, topics=topics)
-    fronts = fronts_of(findings)
-    share = float(topics.expected_reversal[0])
-    assert fronts["topics"].swap.values["share"] == share
-    assert fronts["topics"].swap.text.startswith("On 30 other topics the two runs swap with prob")
-    assert first_screen(findings, fronts).bars_note == "probability that the two swap"
-
-
-def test_equal_means_have_no_order_to_keep():
-    scores = scores_of(0.5, 0.5, noise=0.0)
-    findings = findings_of(scores, topics=sr.topics(scores, n_trials=10))
-    fronts = fronts_of(findings)
-    assert "topics.swap" not in [one.id for one in said_first(fronts)]
-    assert first_screen(findings, fronts).bars == ()
-
-
 # Tiles
 
 
@@ -442,12 +361,3 @@ def test_tiles_are_what_these_topics_show_and_what_would_settle_the_lead():
     assert tiles["topics.needed"].values["topics_assured"] == row["topics_assured"]
     clear = fronts_of(findings_of(s := scores_of(0.9, 0.3), topics=sr.topics(s, n_trials=10)))
     assert clear["topics"].tiles == (), "nothing is left to settle"
-
-
-def test_a_baseline_is_what_the_topics_would_separate_from():
-    scores = scores_of(0.50, 0.52, 0.505, 0.3)
-    topics = sr.topics(scores, n_trials=10, comparisons=3)
-    findings = findings_of(scores, settings=Settings(baseline="run2"), topics=topics)
-    (tile,) = fronts_of(findings)["topics"].tiles
-    assert tile.text == "topics to separate run1 from run2 (80% assurance); there are 30"
-    assert {tile.values["a"], tile.values["b"]} == {"run1", "run2"}

@@ -11,10 +11,8 @@ import numpy as np
 import pytest
 
 import steadyrank as sr
-from steadyrank.present import cells as report_parts
 from steadyrank.present.page import Page
 from steadyrank.reporting import page as report_page
-from steadyrank.reporting.provenance import library_call
 from steadyrank.studies import registry
 from steadyrank.studies.material import Material, Settings
 from steadyrank.studies.part import Findings
@@ -156,22 +154,6 @@ def test_results_are_the_studies_own(whole):
     assert result.results["pools"].teams == ("team1", "team2", "team3", "team4")
 
 
-def test_the_section_on_measures_has_intervals_and_no_pvalues(whole):
-    """Its samples are all of the same topics and runs: a p-value would count them."""
-    result, _ = whole
-    shown, found = section(result, "agree"), result.results["agree"]
-    (effects,) = [each for each in shown.tables if each.id == "measure-anova"]
-    header = ["source", "SS", "DF", "MS", "omega²", "95% interval", "effect"]
-    assert list(effects.header) == header
-    limits = found.limits["measure_pair"]
-    (line,) = [row for row in effects.rows if row[0].text == "measure pair"]
-    assert line[5].text == f"{limits[0]:.4f} to {limits[1]:.4f}"
-    assert f"{found.n_interval_samples} resamples of topics and systems" in effects.caption
-    words = " ".join([*shown.answer, *(each.caption for each in shown.tables)])
-    assert "significan" not in words
-    assert not any(", p " in each.svg for each in shown.figures)
-
-
 def test_the_first_screen_is_the_first_of_the_findings(whole):
     result, content = whole
     first, words = result.page.first, plain(content.decode())
@@ -288,29 +270,6 @@ def test_what_data_lack_is_said(scores, tmp_path, drawn_nowhere, select, info, s
     assert section(result, study).why_not == result.left_out[study]
 
 
-def test_runs_that_cannot_be_simulated_or_pooled_say_so(folder, tmp_path, drawn_nowhere):
-    with pytest.warns(sr.SteadyrankWarning):
-        result = sr.report(
-            folder / "runs",
-            folder / "qrels.txt",
-            out=tmp_path / "r.html",
-            measures="Bpref",
-            team_from=r"^team[12](.)",
-            n_samples=5,
-        )
-    assert "none of the measures (Bpref) can be simulated" in result.left_out["simulate"]
-    with pytest.warns(sr.SteadyrankWarning):
-        result = sr.report(
-            folder / "runs",
-            folder / "qrels.txt",
-            out=tmp_path / "r.html",
-            measures="P@5",
-            team_from=r"^(team)",
-            n_samples=5,
-        )
-    assert "leaving out teams requires at least 3; there is 1" in result.left_out["pools"]
-
-
 def test_a_study_that_fails_on_the_data_is_left_out_with_its_reason(tmp_path, drawn_nowhere):
     values = np.full((2, 5, 10), 0.5)
     values[0] = np.random.default_rng(0).random((5, 10))
@@ -319,33 +278,6 @@ def test_a_study_that_fails_on_the_data_is_left_out_with_its_reason(tmp_path, dr
     assert "same gives every system the same mean" in result.left_out["agree"]
     assert "every score is the same" in result.left_out["stability"]
     assert "compare" in result.results
-
-
-def test_a_measure_that_cannot_be_simulated_gives_way_to_one_that_can(
-    folder, tmp_path, drawn_nowhere
-):
-    with pytest.warns(sr.SteadyrankWarning):
-        result = sr.report(
-            folder / "runs",
-            folder / "qrels.txt",
-            out=tmp_path / "r.html",
-            n_samples=20,
-            measures=["Bpref", "P@5"],
-        )
-    assert result.results["simulate"].measure == "P@5"
-    assert "the ranking by P@5 has a mean Kendall" in section(result, "simulate").answer[0]
-    assert section(result, "simulate").answer[1] == "By P@5: Bpref cannot be simulated."
-
-
-def test_names_cannot_break_the_page(scores, tmp_path):
-    evil = ["<script>alert(1)</script>", "a&b", '"quoted"', "</svg><b>", "tab\there", "naïve-名"]
-    named = sr.Scores(measures=["AP"], runs=evil, topics=scores.topics, values=scores.values[:1])
-    result = sr.report(scores=named, out=tmp_path / "r.html", n_samples=10)
-    text = (tmp_path / "r.html").read_text("utf-8")
-    assert "<script>alert" not in text
-    assert "</svg><b>" not in text
-    assert "naïve-名" in text
-    assert evil[0] in {row[1].text for row in section(result, "evaluate").tables[0].rows}
 
 
 def test_files_of_scores_are_read_and_named(scores, tmp_path, drawn_nowhere):
@@ -357,8 +289,6 @@ def test_files_of_scores_are_read_and_named(scores, tmp_path, drawn_nowhere):
     named = sr.report(scores={"mine": wide}, out=tmp_path / "b.html", n_samples=10)
     assert named.results["evaluate"].measures == ("mine",)
     assert named.page.provenance[0].rows[0][0].text == "scores of mine"
-    assert "scores={'mine': 'ap.csv'}" in named.page.command, "no folder of the maker"
-    assert f"scores={{'mine': '{wide}'}}" in named.command
     alone = sr.report(scores=wide, out=tmp_path / "c.html", measures="AP", n_samples=10)
     assert alone.results["evaluate"].measures == ("AP",)
 
@@ -392,26 +322,6 @@ def test_a_report_of_runs_that_say_how_they_are_read(folder, whole, tmp_path, dr
         )
     assert again.page.provenance == whole[0].page.provenance
     assert again.findings == whole[0].findings
-
-
-def test_the_library_call_rebuilds_the_page():
-    settings = Settings(alpha=0.01, seed=3, factors=("stemmer",))
-    call = library_call(
-        ["runs/*.run"],
-        "qrels.txt",
-        scores=None,
-        measures=(),
-        budget="2m",
-        n_samples=None,
-        settings=settings,
-    )
-    assert call == (
-        "steadyrank.report(['runs/*.run'], 'qrels.txt', alpha=0.01, factors=('stemmer',), rng=3)"
-    )
-    call = library_call(
-        None, None, scores=object(), measures=("AP",), budget=5, n_samples=9, settings=Settings()
-    )
-    assert call == "steadyrank.report(scores=scores, measures=['AP'], budget=5, n_samples=9)"
 
 
 @pytest.mark.parametrize(
@@ -457,17 +367,6 @@ def test_the_place_is_checked_before_anything_is_read(tmp_path):
         sr.report("no runs", "no qrels", out=tmp_path)
 
 
-def test_large_tables_are_cut_and_say_so():
-    cell = report_parts.name("x")
-    cut = report_parts.table("t", "All.", ["a"], [[cell]] * 1200)
-    assert len(cut.rows) == 1000
-    assert cut.caption == "All. The first 1,000 of 1,200 rows."
-    values = np.random.default_rng(0).random((1000, 500))
-    behind, hidden = report_parts.drilldown([f"r{i}" for i in range(500)], values, "{row}")
-    assert (len(behind.names), hidden) == (50, 450)
-    assert behind.values[3][5] == round(values[3, 5], 4)
-
-
 def test_many_runs_and_topics_make_no_heavy_page(tmp_path):
     """The sections that grow: heat maps are dropped, pairs are cut, and the captions say so."""
     rng = np.random.default_rng(0)
@@ -493,25 +392,9 @@ def test_many_runs_and_topics_make_no_heavy_page(tmp_path):
     assert len(listed.rows) == 45 + 80
     assert "lists the other 3,880" in listed.caption
     page = Page(title="t", subtitle="", lead=(), sections=tuple(sections))
-    from steadyrank.present.page_html import page_html
+    from steadyrank.present.page import page_html
 
     assert len(page_html(page)) < 4_000_000
-
-
-def test_the_leaderboard_is_filtered_by_team_and_by_type_of_run(tmp_path, drawn_nowhere):
-    values = np.random.default_rng(0).random((1, 4, 12))
-    scores = sr.Scores(measures=["AP"], runs="abcd", topics=range(12), values=values)
-    for info, columns in (
-        ({"team": list("xxyy"), "type": ["auto", "auto", "manual", "auto"]}, ("team", "type")),
-        ({"type": ["auto", "auto", "manual", "auto"]}, ("type",)),
-        ({}, ()),
-    ):
-        known = scores.with_run_info(**info)
-        page = sr.report(scores=known, out=tmp_path / "r.html", n_samples=10).page
-        board = next(t for s in page.sections for t in s.tables if t.id == "leaderboard")
-        assert tuple(board.header[column] for column in board.filter_by) == columns
-        text = (tmp_path / "r.html").read_text("utf-8")
-        assert text.count("<option>manual</option>") == ("type" in columns)
 
 
 @pytest.mark.filterwarnings("ignore:The 20 topics form")

@@ -9,7 +9,6 @@ import pytest
 
 import steadyrank as sr
 from steadyrank.studies.compare import wording
-from steadyrank.studies.compare.findings import lead
 
 
 def scores_of(*means, noise=0.05, n_topics=30, seed=0):
@@ -33,15 +32,6 @@ def section(result, study):
 
 
 # A baseline
-
-
-def test_the_lead_is_that_of_the_baseline_and_the_best_other():
-    result = sr.compare(scores_of(0.50, 0.52, 0.505, 0.3), baseline="A")
-    found = lead(result)
-    assert (found.values["a"], found.values["b"]) == ("B", "A")
-    assert found.values["difference"] == pytest.approx(0.02)
-    best = sr.compare(scores_of(0.50, 0.52, 0.505, 0.3), baseline="B")
-    assert (lead(best).values["a"], lead(best).values["b"]) == ("B", "C")
 
 
 def test_all_of_a_page_follows_the_baseline(tmp_path, drawn_nowhere):
@@ -105,11 +95,6 @@ def test_sentences_name_the_test_that_was_asked_for(
     assert wording.tested_words(result.results["compare"][0]) in result.page.pairs.sentence
 
 
-def test_without_correction_topics_are_for_one_comparison(tmp_path, drawn_nowhere):
-    result = made(tmp_path, scores_of(0.9, 0.5, 0.49), correction="none")
-    assert result.results["topics"].comparisons == 1
-
-
 # Rows
 
 
@@ -142,7 +127,6 @@ def test_runs_are_called_by_their_chosen_names(tmp_path, drawn_nowhere, between)
     assert '<span title="run_A">BM25 (title)</span> leads; with 95% confidence' in page
     assert '<th scope="row" title="run_A">BM25 (title)</th>' in page
     assert named.page.pairs.fields == plain.page.pairs.fields, "no number depends on names"
-    assert "names=" in named.page.command
     (files,) = [part for part in named.page.provenance if part.id == "files-read"]
     assert files.rows[-1][0].text == "names of runs"
 
@@ -180,30 +164,6 @@ def test_names_may_be_those_of_files(tmp_path, drawn_nowhere):
 def test_names_that_would_mislead_are_refused(tmp_path, text, error):
     with pytest.raises(sr.SteadyrankError, match=re.compile(error)):
         made(tmp_path, scores_of(0.9, 0.5, 0.3), names=write(tmp_path, text))
-
-
-def test_the_command_takes_them(tmp_path, drawn_nowhere):
-    from click.testing import CliRunner
-
-    from steadyrank.cli.report import command
-
-    scores = scores_of(0.9, 0.5, 0.3)
-    lines = ["measure,run,topic,score"]
-    for i, run in enumerate(scores.runs):
-        lines += [
-            f"AP,{run},{topic},{scores.values[0, i, t]}" for t, topic in enumerate(scores.topics)
-        ]
-    (tmp_path / "scores.csv").write_text("\n".join(lines) + "\n")
-    out = tmp_path / "page.html"
-    names = write(tmp_path, "A\tBM25\n")
-    options = {"--test": "wilcoxon", "--correction": "holm", "--baseline": "B", "--top": "2"}
-    words = [word for option in options.items() for word in option]
-    files = ["--scores", tmp_path / "scores.csv", "--out", out, "--names", names]
-    result = CliRunner().invoke(command, [*map(str, files), *words, "--samples", "20", "--quiet"])
-    assert result.exit_code == 0, result.output
-    assert result.output.startswith("1 of 2 other runs is significantly better than B, 1 signif")
-    page = out.read_text("utf-8")
-    assert "--test wilcoxon --correction holm --baseline B" in page
 
 
 @pytest.mark.slow

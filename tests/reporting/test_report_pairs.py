@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import itertools
-import json
 import re
 import warnings
 from types import SimpleNamespace
@@ -157,33 +156,6 @@ def test_sentences_are_filled_and_names_are_left_alone(panel):
     # A name that looks like a place for a name is no such place.
     assert set(re.findall(r"\{\w+\}", said)) <= {"{a}"}
     assert said.count("{a}") == 2
-
-
-def test_fields_are_packed_without_loss(panel):
-
-    data = json.loads(json.dumps(packed(panel, {})))
-    for key, texts in panel.fields.items():
-        field = data["fields"][key]
-        if "codes" not in field:
-            assert set(texts) == set(field["texts"])
-            continue
-        codes = np.frombuffer(base64.b64decode(field["codes"]), f"<u{field['bytes']}")
-        assert [field["texts"][code] for code in codes] == list(texts)
-
-
-def test_a_panel_with_missing_texts_is_refused(panel):
-    short = PairPanel(
-        names=panel.names,
-        measure="AP",
-        topics=(),
-        scores=np.empty((len(panel.names), 0)),
-        fields={"difference": ["+0.1"]},
-        rows=(),
-        sentence="",
-        latex="",
-    )
-    with pytest.raises(sr.InputError, match="1 texts for 21 pairs"):
-        packed(short, {})
 
 
 def test_pairs_that_a_study_does_not_have_are_marked():

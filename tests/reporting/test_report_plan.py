@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from steadyrank.errors import InputError
-from steadyrank.reporting.budget import duration, make_plan, parse_budget
+from steadyrank.reporting.budget import make_plan, parse_budget
 from steadyrank.studies.registry import studies_by_turn
 
 TRACK = (126, 50)
@@ -38,11 +38,6 @@ def test_other_budgets_are_refused_with_the_remedy(budget):
         parse_budget(budget)
 
 
-def test_times_are_told_in_the_largest_unit_that_fits():
-    told = [duration(s) for s in (1, 90, 120, 3600, 5400, 0.5)]
-    assert told == ["1 s", "1.5 min", "2 min", "1 h", "1.5 h", "0.5 s"]
-
-
 def test_below_a_minute_every_study_draws_its_fast_number_and_else_its_full_one():
     for study in studies_by_turn():
         kind = study.part.samples
@@ -59,12 +54,6 @@ def test_below_a_minute_every_study_draws_its_fast_number_and_else_its_full_one(
 def test_large_data_have_the_fast_numbers(size):
     assert planned((100, 300), "2m").n_samples["simulate"] == 10_000
     assert planned(size, "10h").n_samples["simulate"] == 1000
-
-
-def test_what_data_do_not_support_does_not_run():
-    without = planned(TRACK, "30s", why_not={"pools": "no teams"})
-    assert "pools" not in without.n_samples
-    assert "simulate" in without.n_samples
 
 
 def test_lines_name_studies_samples_and_what_is_left_out():

@@ -66,12 +66,6 @@ def test_another_measure_is_simulated_where_the_first_cannot_be(track, tmp_path)
     assert section_of(result).answer[1] == "By AP: Bpref cannot be simulated."
 
 
-def test_a_report_without_a_measure_to_simulate_says_which_there_are(track, tmp_path):
-    result = made(track.runs, track.complete, tmp_path, "Bpref")
-    assert "simulate" not in result.results
-    assert "none of the measures (Bpref) can be simulated" in result.left_out["simulate"]
-
-
 def test_ranks_in_disguise_are_simulated_like_any_run(track, tmp_path):
     """With shared documents only the order of a run enters."""
     runs = [as_ranks(track.runs[0]), *track.runs[1:]]

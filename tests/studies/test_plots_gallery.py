@@ -13,7 +13,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from steadyrank.present.svg import _TOLD, svg_text
+from steadyrank.present.figures import _TOLD, svg_text
 from steadyrank.studies.plotting import alt_text
 from steadyrank.studies.registry import all_plots
 

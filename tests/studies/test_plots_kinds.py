@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 
 import steadyrank as sr
-from steadyrank.present.svg import svg_text
+from steadyrank.present.figures import svg_text
 from steadyrank.stats.run_means import adjusted_means, expected_means
 from steadyrank.studies.registry import all_plots
 

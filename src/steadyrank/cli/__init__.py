@@ -23,7 +23,6 @@ import click
 
 from steadyrank._version import __version__
 from steadyrank.errors import InputError, MachineError, SteadyrankError, unknown_name
-from steadyrank.guesses import COMMANDS as GUESSED
 from steadyrank.guesses import SAME_COMMANDS
 from steadyrank.studies.registry import STUDIES
 
@@ -108,7 +107,7 @@ class LazyGroup(click.Group):
             ctx.meta["steadyrank.notes"] = [f"{name} is called {SAME_COMMANDS[name]} here"]
             args = [ours, *args[1:], *more]
         elif name not in OWN_COMMANDS and name not in commands() and not name.startswith("-"):
-            raise click.UsageError(str(unknown_name("command", name, commands(), GUESSED)), ctx)
+            raise click.UsageError(str(unknown_name("command", name, commands())), ctx)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

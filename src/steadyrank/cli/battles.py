@@ -34,13 +34,7 @@ study_options = opt.options(
 )
 
 
-@subcommand(
-    "battles",
-    examples=(
-        "steadyrank battles battles.csv --control length",
-        "steadyrank battles votes.parquet --column winner=vote --next 50 -o next.csv",
-    ),
-)
+@subcommand("battles")
 @click.argument("files", type=click.Path(), nargs=-1, required=True, metavar="FILE...")
 @study_options
 @opt.output_options_of(

@@ -13,7 +13,7 @@ import re
 import shlex
 import sys
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from steadyrank.cli.output import tell
 from steadyrank.compute.files import is_special, source_date
 from steadyrank.compute.memory import check_address_space
 from steadyrank.errors import FormatError, InputError, Message, SteadyrankError, SteadyrankWarning
-from steadyrank.guesses import OPTIONS, WITHOUT_OPTION, in_our_words, removed
+from steadyrank.guesses import WITHOUT_OPTION, in_our_words, removed
 
 HelpRecord = tuple[str, str]
 
@@ -50,24 +50,7 @@ SECTIONS = ("Options", "Output and execution", "Reading")
 
 
 class Command(click.Command):
-    """A command of `steadyrank`.
-
-    `headings` puts options under additional headings, which come first in the help: the value of
-    each heading is the Python names of its options, separated by blanks. `examples` end the help.
-    """
-
-    def __init__(
-        self,
-        *args: Any,
-        headings: Mapping[str, str] | None = None,
-        examples: Sequence[str] = (),
-        **settings: Any,
-    ):
-        super().__init__(*args, **settings)
-        self.headings = {
-            name: title for title, names in (headings or {}).items() for name in names.split()
-        }
-        self.examples = examples
+    """A command of `steadyrank`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the options; accept those of other tools, or name ours in the error."""
@@ -87,10 +70,9 @@ class Command(click.Command):
                 error.args = (in_options(error, self),)
             if not isinstance(error, click.NoSuchOption):
                 raise
-            meant = option_meant(error.option_name, self)
-            if meant is None:
+            if error.option_name not in WITHOUT_OPTION:
                 raise
-            message = f"No such option: {error.option_name}: {meant}"
+            message = f"No such option: {error.option_name}: {WITHOUT_OPTION[error.option_name]}"
             raise click.NoSuchOption(error.option_name, message, ctx=ctx) from None
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -152,27 +134,14 @@ class Command(click.Command):
             with formatter.section(title):
                 formatter.write_dl(records)
 
-    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the examples."""
-        if self.examples:
-            with formatter.section("Examples"):
-                for example in self.examples:
-                    formatter.write(f"{'':{formatter.current_indent}}{example}\n")
-
     def help_sections(self, ctx: click.Context) -> dict[str, list[HelpRecord]]:
         """Return each section's options with their help."""
-        titles = (*self.headings.values(), *SECTIONS)
-        sections: dict[str, list[HelpRecord]] = {title: [] for title in titles}
-        places = [*self.headings]
-        for parameter in sorted(
-            self.get_params(ctx),
-            key=lambda one: places.index(one.name) if one.name in places else len(places),
-        ):
+        sections: dict[str, list[HelpRecord]] = {title: [] for title in SECTIONS}
+        for parameter in self.get_params(ctx):
             # Newer versions of Click also have records of arguments, which the usage line shows.
             record = parameter.get_help_record(ctx)
             if record is not None and isinstance(parameter, click.Option):
-                title = self.headings.get(parameter.name or "") or _section_of(parameter)
-                sections[title].append(record)
+                sections[_section_of(parameter)].append(record)
         return {title: records for title, records in sections.items() if records}
 
 
@@ -223,9 +192,7 @@ def _section_of(option: click.Option) -> str:
 subcommand = functools.partial(click.command, cls=Command, context_settings={"show_default": True})
 
 
-WITHOUT_EFFECT = (
-    *("form", "output", "jobs", "scheduler", "quiet", "store", "out", "force", "card"),
-)
+WITHOUT_EFFECT = ("form", "output", "jobs", "scheduler", "quiet", "store", "out")
 """Options that do not change the page."""
 
 
@@ -306,22 +273,6 @@ def of_scores(error: SteadyrankError, command: click.Command) -> str | None:
     takes_them = not getattr(scores[0], "hidden", False)
     remedy = f"give --scores {error.path}" if takes_them else "give a run"
     return f"{error.path}: these are scores, not a run: {remedy}"
-
-
-def option_meant(name: str, command: click.Command) -> str | None:
-    """Return what to write instead of an option of another tool; None for any other name.
-
-    >>> from steadyrank.cli.evaluate import command
-    >>> option_meant("--no-progress", command)
-    'did you mean --quiet?'
-    """
-    if name in WITHOUT_OPTION:
-        return WITHOUT_OPTION[name]
-    meant = OPTIONS.get(name)
-    own = {flag for parameter in command.params for flag in parameter.opts}
-    if meant is None or not own & set(meant.split(", ")):
-        return None
-    return f"did you mean {meant}?"
 
 
 @contextlib.contextmanager

@@ -86,20 +86,7 @@ NOT_AUDITED = ("by", "fixed", "topic_info", "cluster_from")
 """Options of comparisons that the audit does not have."""
 
 
-@subcommand(
-    "compare",
-    headings={
-        "Options": "measures scores_files test correction alpha baseline by show plot output",
-        "Judges and relevance": "judge_files fixed rel",
-        "Tests": "alternative n_samples mode audit",
-        "Tables and figures": "form digits underline_second simultaneous describe plot_kind "
-        "figure_width",
-    },
-    examples=(
-        "steadyrank compare qrels.txt runs/ -m nDCG@10 --baseline bm25",
-        "steadyrank compare --scores scores.csv --correction holm --show p -o table.tex",
-    ),
-)
+@subcommand("compare")
 @scores_options
 @judge_option(
     "Also evaluate the runs by these judgments, which makes judges a facet; repeat for more."

@@ -162,41 +162,10 @@ BY_METAVAR: Mapping[str, dict[str, Any]] = {
 """Settings that a placeholder implies: a folder; columns or numbers separated by commas."""
 
 
-INCHES = {"in": 1.0, "cm": 1 / 2.54, "mm": 1 / 25.4, "pt": 1 / 72.27}
-"""Inches per unit; a point is TeX's, as \\the\\columnwidth prints it."""
-
-WIDTHS = (1.0, 60.0)
-"""Smallest and largest width of a figure, in inches."""
-
-
-def _inches(ctx: click.Context, param: click.Parameter, value: str | None) -> float | None:
-    if value is None:
-        return None
-    match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*(in|cm|mm|pt)\s*", value)
-    if match is None:
-        raise InputError(
-            f"--figure-width {value}: give a number and in, cm, mm or pt, such as 3.3in"
-        )
-    width = float(match[1]) * INCHES[match[2]]
-    if not WIDTHS[0] <= width <= WIDTHS[1]:
-        raise InputError(
-            f"--figure-width {value}: give between {WIDTHS[0]:g}in and {WIDTHS[1]:g}in"
-        )
-    return width
-
-
 def plot_option(what: str = "a figure") -> Decorator:
-    """Make the options --plot FILE, which draws `what`, and --figure-width."""
-    return output_options_of(
-        {
-            "--plot FILE": (f"Draw {what} to FILE (.svg, .png or .pdf).", WRITTEN_FILE),
-            "--figure-width WIDTH": (
-                "Make the figure this wide, such as 3.3in, 84mm, 8.4cm or 240pt [default: as wide "
-                "as necessary].",
-                {"callback": _inches},
-            ),
-        }
-    )
+    """Make the option --plot FILE, which draws `what`."""
+    about = f"Draw {what} to FILE (.svg, .png or .pdf)."
+    return output_options_of({"--plot FILE": (about, WRITTEN_FILE)})
 
 
 def _allow_input(ctx: click.Context, param: click.Parameter, value: str | None) -> None:

@@ -96,8 +96,6 @@ class Output:
     path: str | None
     plot: str | None
     quiet: bool
-    figure_width: float | None = None
-    """Inches."""
     describe: bool = False
     """Whether the text ends with a paragraph for a paper."""
     digits: int | None = None
@@ -139,14 +137,14 @@ class Output:
         check_still_there(Path(self.plot).parent)
         hush_matplotlib(self.quiet)
         with own_style():
-            save_figure(plot(result, figsize=self.figure_width, **options), self.plot)
+            save_figure(plot(result, **options), self.plot)
 
 
 def gathered_output(function: Callable[..., Any]) -> Callable[..., Any]:
     """Check the options of output and execution, and give them to a command as one `Output`."""
     own = getattr(function, "suffixes", ())
     suffixes = [suffix for suffix in BY_SUFFIX if suffix in own or suffix not in OF_SOME]
-    names = ("quiet", "figure_width", "describe", "digits", "seed", "jobs", "scheduler")
+    names = ("quiet", "describe", "digits", "seed", "jobs", "scheduler")
 
     @functools.wraps(function)
     def command(*, form: str | None, output: str | None, **options: Any) -> Any:
@@ -162,8 +160,6 @@ def gathered_output(function: Callable[..., Any]) -> Callable[..., Any]:
         source = click.get_current_context().get_parameter_source
         if source("digits") is click.core.ParameterSource.DEFAULT:
             given["digits"] = None
-        if given.get("figure_width") is not None and plot is None:
-            raise InputError("--figure-width requires --plot FILE")
         chosen = choose_format(_one_form(form), output, suffixes, draws=draws)
         if given.get("describe") and chosen == "csv":
             raise InputError("--describe has no place in CSV: omit it, or choose another format")

@@ -41,16 +41,10 @@ report_options = opt.together(
                 "Write the page to FILE (.html), whole or not at all; -o FILE.html does the same.",
                 {"type": OutputFile(), "show_default": PAGE},
             ),
-            "--force": "Write the page also to a FILE with another suffix.",
             "--budget TIME = 2m": "Plan for this much time, such as 45s or 2m; below a minute, "
             "studies draw fewer samples.",
             "--samples n_samples N 2..": "Draw N samples in every study, whatever the budget.",
             "--title TEXT": "Give the page this title.",
-            "--card FILE": (
-                "Write a picture of the first screen to FILE (.png), for link previews.",
-                {"type": OutputFile()},
-            ),
-            "--keep-paths": "Show the folders of files on the page.",
             "--top N = 25": "Show this many rows of each table at first.",
             **opt.STORE,
         }
@@ -100,7 +94,6 @@ def command(
     inputs: Inputs,
     output: Output,
     out: str | None,
-    force: bool,
     judge_files: tuple[str, ...],
     datasets: str | None,
     **options: Any,
@@ -112,11 +105,9 @@ def command(
     requires. The findings are also printed, the most interesting first.
     """
     out, path = _places(out, output)
-    check_folders(out, options["card"])
-    if not (
-        force or out.lower().endswith(PAGES) or (Path(out).exists() and not Path(out).is_file())
-    ):
-        raise InputError(f"--out {out}: name a file that ends in .html, or add --force")
+    check_folders(out)
+    if not out.lower().endswith(PAGES) and (Path(out).is_file() or not Path(out).exists()):
+        raise InputError(f"--out {out}: name a file that ends in .html")
     sources = _sources(inputs, datasets)
     with bars(output.quiet) as progress:
         from steadyrank.studies.topics.levels import count_reversals

@@ -1,7 +1,7 @@
 """Elements of all figures: colours, names, panels, rows of names and heat maps.
 
 Colours and markers suit any colour vision; names are drawn literally; points of runs, topics and
-pairs have tooltips (`steadyrank.present.svg`).
+pairs have tooltips (`steadyrank.present.figures`).
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from steadyrank.errors import InputError
+from steadyrank.present.figures import tell
 from steadyrank.present.run_names import elided, name_in_figure
-from steadyrank.present.svg import tell
 from steadyrank.visible import spelled
 from steadyrank.words import typeset
 

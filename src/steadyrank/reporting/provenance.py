@@ -1,7 +1,7 @@
-"""The provenance of a report's numbers, and the call that makes the report again.
+"""The provenance of a report's numbers.
 
-It has the files with their hashes, versions, settings and samples, but no date, host or, by
-default, folder, so that the same data give the same page everywhere.
+It has the files with their hashes, versions, settings and samples, but no date, host or folder, so
+that the same data give the same page everywhere.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import os
 import platform
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,8 +19,8 @@ from typing import Any
 from steadyrank._version import __version__
 from steadyrank.present.cells import name, table, whole
 from steadyrank.present.table import Cell, Table
-from steadyrank.reporting.budget import DEFAULT_BUDGET, ReportPlan, duration
-from steadyrank.studies.material import Material, Settings
+from steadyrank.reporting.budget import ReportPlan, duration
+from steadyrank.studies.material import Material
 from steadyrank.studies.part import Findings
 from steadyrank.studies.registry import studies_by_turn
 
@@ -63,14 +63,12 @@ def _name_of(path: Any) -> Any:
 
 
 def without_folders(command: str) -> str:
-    """Remove the folders of files in a command or call, which then works in a single folder.
+    """Remove the folders of files in a command, which then works in a single folder.
 
     >>> without_folders("steadyrank report /a/qrels.txt 'b/*.run' --judge x=c/d.txt -m P@10")
     "steadyrank report qrels.txt '*.run' --judge x=d.txt -m P@10"
     """
-    if command.startswith("steadyrank "):
-        return shlex.join(map(_name_alone, shlex.split(command)))
-    return re.sub(r"'([^'()^]*/[^'()^]*)'", lambda found: repr(Path(found[1]).name), command)
+    return shlex.join(map(_name_alone, shlex.split(command)))
 
 
 def _name_alone(word: str) -> str:
@@ -124,64 +122,6 @@ def _versions_table() -> Table:
     }
     rows = [[name(package), name(version)] for package, version in versions.items()]
     return table("versions", "Versions.", ["package", "version"], rows)
-
-
-def library_call(
-    runs: Any,
-    qrels: Any,
-    *,
-    scores: Any,
-    datasets: Any = None,
-    measures: Sequence[str],
-    judges: Mapping[str, Any] | None = None,
-    names: Any = None,
-    budget: str | float,
-    n_samples: int | None,
-    settings: Settings,
-) -> str:
-    """Return the Python call that makes a report again; objects have their parameters' names.
-
-    >>> library_call("runs/", "qrels.txt", scores=None, measures=["AP"], budget="5m",
-    ...              n_samples=None, settings=Settings(seed=1))
-    "steadyrank.report('runs/', 'qrels.txt', measures=['AP'], budget='5m', rng=1)"
-    """
-    tables = {"scores": scores, "datasets": datasets}
-    given = [f"{key}={_source(t, key)}" for key, t in tables.items() if t is not None]
-    if not given:
-        given = [_source(runs, "runs"), _source(qrels, "qrels")]
-    if judges:
-        given.append(f"judges={_source(judges, 'judges')}")
-    if names is not None:
-        given.append(f"names={_source(names, 'names')}")
-    options: dict[str, Any] = {}
-    if measures:
-        options["measures"] = list(measures)
-    if budget != DEFAULT_BUDGET:
-        options["budget"] = budget
-    if n_samples is not None:
-        options["n_samples"] = n_samples
-    defaults = Settings().flat()
-    for key, value in settings.flat().items():
-        if value != defaults[key]:
-            plain = str(value) if key in ("run_info", "topic_info") else value
-            options["rng" if key == "seed" else key] = plain
-    given += [f"{key}={value!r}" for key, value in options.items()]
-    return f"steadyrank.report({', '.join(given)})"
-
-
-def _source(source: Any, otherwise: str) -> str:
-    """Return the paths that were given, or the name of the parameter for other objects."""
-    if _is_path(source):
-        return repr(_slashed(source))
-    if isinstance(source, Mapping) and all(map(_is_path, source.values())):
-        return repr({str(key): _slashed(value) for key, value in source.items()})
-    if isinstance(source, (list, tuple)) and source and all(map(_is_path, source)):
-        return repr([_slashed(path) for path in source])
-    return otherwise
-
-
-def _slashed(path: str | os.PathLike[str]) -> str:
-    return str(path).replace(os.sep, "/")
 
 
 def _is_path(source: Any) -> bool:

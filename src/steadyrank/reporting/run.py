@@ -27,17 +27,15 @@ from steadyrank.errors import InputError, SteadyrankWarning
 from steadyrank.measures.arguments import data_first
 from steadyrank.measures.evaluate import Missing, NoRelevant, Ties, may_be_scores
 from steadyrank.notebook import Framed, shown_by
-from steadyrank.present.card import card_png
 from steadyrank.present.json import to_json
-from steadyrank.present.page import Page
-from steadyrank.present.page_html import page_html
+from steadyrank.present.page import Page, page_html
 from steadyrank.present.run_names import run_names
 from steadyrank.present.table import Table, render, text_rows
 from steadyrank.present.view import Finding, findings_json
 from steadyrank.reporting.budget import DEFAULT_BUDGET, Budget, ReportPlan, make_plan, parse_budget
 from steadyrank.reporting.inputs import kept_warnings, read_material, source_file
 from steadyrank.reporting.page import make_page
-from steadyrank.reporting.provenance import library_call, with_names_alone, without_folders
+from steadyrank.reporting.provenance import with_names_alone, without_folders
 from steadyrank.stats.inputs import check_counts, check_open_unit
 from steadyrank.stats.instances.equivalence import check_delta
 from steadyrank.stats.pairs.decisions import Decided
@@ -72,7 +70,7 @@ class ReportResult(Framed):
     page: Page
     path: Path
     command: str
-    """The command or call that makes the page again."""
+    """The command that makes the page again, where one did."""
     findings: tuple[Finding, ...]
     """All findings of the page, those of the first screen first; ids are unique."""
     results: Mapping[str, Any]
@@ -120,8 +118,6 @@ def report(
     budget: Budget = DEFAULT_BUDGET,
     n_samples: int | None = None,
     title: str | None = None,
-    card: PathLike | None = None,
-    keep_paths: bool = False,
     top: int = 25,
     test: str = "t",
     correction: str | None = None,
@@ -186,10 +182,6 @@ def report(
         Number of samples of every study, at most twice its full number.
     title : str, optional
         Title of the page.
-    card : path, optional
-        Where to write a picture of the first screen (PNG), for link previews.
-    keep_paths : bool
-        Whether the page shows the folders of files.
     top : int
         Number of rows of each table that are shown at first.
     test, correction, baseline : str, optional
@@ -217,7 +209,7 @@ def report(
     runs_in_rows, lower_is_better, higher_is_better, form : optional
         As in `read_scores`; datasets of a leaderboard have directions as well.
     command : str
-        The command that the page shows for making it again; by default this call.
+        The command that the page shows for making it again.
     store : path, optional
         Folder that keeps finished samples: the same call continues where it was interrupted.
     jobs, scheduler : optional
@@ -255,8 +247,6 @@ def report(
     seed = seed_from(rng)
     names = reading_options.get("names")
     target = check_target(out)
-    if card is not None and Path(card).suffix.lower() != ".png":
-        raise InputError(f"{card}: the name of a card must end in .png")
     if qrels is scores is datasets is None and (isinstance(runs, Battles) or may_be_scores(runs)):
         runs, scores = None, runs
     if (held := scores_in_table(scores)) is not None:
@@ -274,8 +264,6 @@ def report(
     )
     data: Any = {"scores": scores, "datasets": datasets, "judges": judges or {}}
     data |= {"measures": _names(measures), "settings": settings}
-    drawing: Any = {"names": names, "budget": budget, "n_samples": n_samples}
-    call = command or library_call(runs, qrels, **data, **drawing)
     material = read_material(to_read, qrels, **data, machine=machine)
     own = material.own_names
     if baseline is not None and baseline not in material.scores.runs:
@@ -293,23 +281,23 @@ def report(
         for line in filter(None, [material.read_as, *planned.lines()]):
             announce(line)
     findings = run_studies(material, planned, lacking, machine)
-    again = call if keep_paths else without_folders(call)
-    if not keep_paths:
-        findings = replace(findings, material=with_names_alone(material))
+    findings = replace(findings, material=with_names_alone(material))
     page, said = make_page(
-        planned, findings, title=title or TITLE, names=shown, command=again, machine=machine
+        planned,
+        findings,
+        title=title or TITLE,
+        names=shown,
+        command=without_folders(command),
+        machine=machine,
     )
-    page = replace(page, preview=card_png(page))
     check_still_there(target.parent)
-    if card is not None:
-        write_whole(Path(card), page.preview)
     write_whole(target, page_html(page))
     for sentence in material.warnings:
         warnings.warn(sentence, SteadyrankWarning, stacklevel=2)
     return ReportResult(
         page=page,
         path=target,
-        command=call,
+        command=command,
         findings=tuple(said),
         results=findings.results,
         left_out=findings.why_not,

@@ -11,10 +11,9 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from steadyrank.errors import InputError, unknown_name
-from steadyrank.present.figures import Plot, load_matplotlib
+from steadyrank.present.figures import Plot, clean, load_matplotlib, svg_text
 from steadyrank.present.page import PageFigure
 from steadyrank.present.plot_style import PAGE_WIDTH, SMALL, tidy
-from steadyrank.present.svg import clean, page_svg
 from steadyrank.studies.registry import all_plots
 
 if TYPE_CHECKING:
@@ -118,5 +117,5 @@ def figure(id: str, caption: str, result: Any, kind: str, **options: Any) -> lis
             alt = alt_text(result, kind)
         except InputError:
             return []
-        svg = page_svg(drawn, prefix=f"{id}-", alt=alt)
+        svg = svg_text(drawn, prefix=f"{id}-", alt=alt)
     return [PageFigure(id=id, caption=caption, alt=alt, svg=svg)]

@@ -24,9 +24,9 @@ from steadyrank._version import __version__
 from steadyrank.compute.executors import Progress
 from steadyrank.errors import InputError
 from steadyrank.notebook import Framed, shown_by
+from steadyrank.present.figures import svg_text
 from steadyrank.present.page import PageFigure
 from steadyrank.present.plot_style import tidy
-from steadyrank.present.svg import page_svg
 from steadyrank.present.table import Cell, Table
 from steadyrank.studies.plotting import alt_text, plot
 from steadyrank.words import MISSING, by_number, counted
@@ -343,7 +343,7 @@ def page_figure(name: str, caption: str, figure: Figure, *, alt: str = "") -> Pa
     ax = figure.axes[0]
     alt = alt or f"{caption}: {ax.get_ylabel()} against {ax.get_xlabel()}."
     return PageFigure(
-        id=name, caption=caption, alt=alt, svg=page_svg(figure, prefix=f"{name}-", alt=alt)
+        id=name, caption=caption, alt=alt, svg=svg_text(figure, prefix=f"{name}-", alt=alt)
     )
 
 

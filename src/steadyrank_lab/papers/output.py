@@ -19,8 +19,7 @@ from steadyrank.compute.files import write_whole
 from steadyrank.data.read.sources import PathLike
 from steadyrank.errors import InputError
 from steadyrank.present.json import to_json
-from steadyrank.present.page import Page, Section
-from steadyrank.present.page_html import page_html
+from steadyrank.present.page import Page, Section, page_html
 from steadyrank.present.table import Cell, Table, render, text_rows, to_csv, to_latex
 from steadyrank_lab.papers.model import Claim, Exhibit, Reproduction, page_table, summary
 

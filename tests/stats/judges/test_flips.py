@@ -17,8 +17,8 @@ from steadyrank.stats.judges.corrected import (
 )
 from steadyrank.stats.pairs.kernels import unit_statistics
 from steadyrank.stats.pairs.max_t import max_t
-from steadyrank.stats.pairs.resampled import sign_patterns
 from steadyrank.stats.pairs.result import all_pairs
+from steadyrank.stats.pairs.sign_flips import sign_patterns
 
 N_RUNS, N, N_MORE = 5, 9, 21
 

@@ -11,8 +11,8 @@ from steadyrank.stats.pairs import decisions, kernels
 from steadyrank.stats.pairs import max_t as max_t_module
 from steadyrank.stats.pairs.corrected_t import corrected_t, variance_floor
 from steadyrank.stats.pairs.max_t import max_t, max_t_pvalues
-from steadyrank.stats.pairs.resampled import sign_patterns
 from steadyrank.stats.pairs.result import NO_DIFFERENCE, all_pairs
+from steadyrank.stats.pairs.sign_flips import sign_patterns
 from steadyrank.stats.pairs.tests import paired_t
 from steadyrank.stats.run_means import adjusted_means, in_order
 

@@ -11,11 +11,11 @@ from scipy import stats
 from steadyrank.stats.pairs.resampled import (
     randomization,
     resampled_statistics,
-    sign_patterns,
     studentized_bootstrap,
     topic_draws,
 )
 from steadyrank.stats.pairs.result import all_pairs
+from steadyrank.stats.pairs.sign_flips import sign_patterns
 from steadyrank.stats.pairs.tests import paired_t, sign_test, wilcoxon
 
 ONE = np.array([[0, 1]])

@@ -347,7 +347,7 @@ def test_the_whole_line_of_a_paper(capsys, track, tmp_path):
     files = (track / "qrels.txt", track / "runs")
     made = ("-o", tmp_path / "table.tex", "--plot", tmp_path / "figure.pdf")
     options = ("-m", "nDCG@10", "-m", "AP", "-m", "RR", "--baseline", "team3-s1")
-    assert call(capsys, "compare", *files, *options, *made, "--figure-width", "84mm")[0] == 0
+    assert call(capsys, "compare", *files, *options, *made)[0] == 0
     assert (tmp_path / "table.tex").read_text().startswith("\\begin{table}")
     pdf = (tmp_path / "figure.pdf").read_bytes()
     assert b"/Type3" not in pdf
@@ -355,31 +355,6 @@ def test_the_whole_line_of_a_paper(capsys, track, tmp_path):
     for name in ("table.html", "table.md", "table.csv", "table.json"):
         assert call(capsys, "compare", *files, *options, "-o", tmp_path / name)[0] == 0
     assert (tmp_path / "table.html").read_text("ascii").startswith("<table>")
-
-
-@pytest.mark.parametrize(
-    ("width", "inches"),
-    [("3.3in", 3.3), ("8.4cm", 8.4 / 2.54), ("84mm", 84 / 25.4), ("72.27pt", 1)],
-)
-def test_widths_of_figures_have_units(capsys, track, tmp_path, width, inches):
-    made = tmp_path / "figure.svg"
-    files = (track / "qrels.txt", track / "runs")
-    options = ("--plot", made, "--figure-width", width, "-o", tmp_path / "table.txt", "--quiet")
-    if inches == 1:  # too narrow for names and axes, but a width that TeX prints
-        assert sr.compare(scores()).plot(figsize=4.0).get_size_inches()[0] == 4.0
-        return
-    assert call(capsys, "compare", *files, *options)[0] == 0
-    points = float(re.search(r'width="([\d.]+)pt"', made.read_text("utf-8"))[1])
-    assert points == pytest.approx(72 * inches, abs=0.01)
-
-
-@pytest.mark.parametrize("width", ["3.3", "wide", "0.1in", "900cm"])
-def test_other_widths_are_refused(capsys, track, tmp_path, width):
-    files = (track / "qrels.txt", track / "runs", "--plot", tmp_path / "x.svg")
-    code, _, err = call(capsys, "compare", *files, "--figure-width", width)
-    assert code == 2
-    assert "--figure-width" in err
-    assert len(err.splitlines()) == 1
 
 
 @pytest.mark.parametrize("kind", ["intervals", "topics", "ranks"])

@@ -202,7 +202,7 @@ def observed_power(
     if np.isinf(statistic):
         return 1.0
     shift = statistic if convention == "observed" else max(0.0, statistic - 1.0)
-    return f_power(df * shift, df, df_error)
+    return float(f_power(df * shift, df, df_error))
 
 
 def _checked(values: ArrayLike, factors: Sequence[str | None]) -> np.ndarray:

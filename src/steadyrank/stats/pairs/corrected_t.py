@@ -33,8 +33,7 @@ WORSE = 2.0
 def variance_floor(variances: np.ndarray) -> float:
     """Return the squares of four more topics on which runs differ as the most similar pairs do.
 
-    `variances` are those of the differences of *all* pairs of the compared runs, whichever of them
-    are tested; variances of 0 do not count. 0 for a single pair.
+    `variances` are those of *all* pairs' differences; those of 0 do not count. 0 for a single pair.
 
     >>> variance_floor(np.array([0.0, 1.0, 1.0, 2.0]))
     4.0
@@ -75,8 +74,6 @@ def inverted(t: np.ndarray | float, against: np.ndarray) -> np.ndarray:
 def corrected_t(t: np.ndarray, skewness: np.ndarray, n: np.ndarray | float) -> np.ndarray:
     """Return the corrected size of t, which is compared with a quantile.
 
-    `skewness` is that of the mean difference.
-
     >>> corrected_t(np.array([3.0, -3.0]), np.array([-0.2, -0.2]), 50).round(3).tolist()
     [2.393, 3.0]
     """
@@ -101,11 +98,7 @@ def corrected_widths(
 
 
 def skewness_of_mean(parts: np.ndarray) -> np.ndarray:
-    """Return the skewness of means from the deviations of their draws [..., draw]; 0 if all are 0.
-
-    >>> round(float(skewness_of_mean(np.array([-0.1, -0.1, 0.2]))), 4)
-    0.4082
-    """
+    """Return the skewness of means from their draws' deviations [..., draw]; 0 if all are 0."""
     largest = np.abs(parts).max(axis=-1, keepdims=True, initial=0.0)
     unit = parts / np.where(largest > 0.0, largest, 1.0)
     squares = np.square(unit).sum(axis=-1)

@@ -18,8 +18,7 @@ from steadyrank.data.scores import position
 from steadyrank.errors import InputError
 from steadyrank.present import plot_style as style
 from steadyrank.present.cells import signed_interval
-from steadyrank.present.figures import Plot
-from steadyrank.present.svg import tell
+from steadyrank.present.figures import Plot, tell
 from steadyrank.stats.pairs.decisions import turned
 from steadyrank.studies.compare.findings import segments as segments_finding
 from steadyrank.studies.compare.result import better_first

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from steadyrank.present.figures import Plot
+from steadyrank.present.figures import Plot, tell
 from steadyrank.present.plot_style import QUIET, label, legend, look, name_rows, panels, rows_height
-from steadyrank.present.svg import tell
 from steadyrank.studies.gate.view import VIEW
 
 if TYPE_CHECKING:

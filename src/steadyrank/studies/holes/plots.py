@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from steadyrank.present.figures import Plot
+from steadyrank.present.figures import Plot, tell
 from steadyrank.present.plot_style import (
     COLOURS,
     QUIET,
@@ -16,12 +16,11 @@ from steadyrank.present.plot_style import (
     name_rows,
     with_rows,
 )
-from steadyrank.present.svg import tell
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from steadyrank.studies.holes.result import HolesResult, HolesRun
+    from steadyrank.studies.holes.study import HolesResult, HolesRun
 
 
 def draw_bars(result: HolesResult, ax: Axes) -> None:
@@ -74,13 +73,11 @@ def _words(row: HolesRun) -> str:
 
 
 def _bars_alt(result: HolesResult) -> str:
-    judged = "the score over judged documents only"
-    is_imputed = any(row.imputed is not None for row in result.runs)
+    imputed = " and imputed" if any(row.imputed is not None for row in result.runs) else ""
     return (
         f"Mean {result.measure} of {len(result.runs)} runs: bars from the lowest to the highest "
         "score over all completions of the judgments, with the score that counts unjudged "
-        "documents as not relevant"
-        f"{f', {judged}, and the imputed score' if is_imputed else f' and {judged}'}."
+        f"documents as not relevant, that over judged documents only{imputed}."
     )
 
 

@@ -11,8 +11,7 @@ import numpy as np
 
 from steadyrank.errors import check_choice
 from steadyrank.present import plot_style as style
-from steadyrank.present.figures import Plot
-from steadyrank.present.svg import tell
+from steadyrank.present.figures import Plot, tell
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

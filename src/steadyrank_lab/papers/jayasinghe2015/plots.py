@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from steadyrank.present import plot_style as style
-from steadyrank.present.svg import tell
+from steadyrank.present.figures import tell
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
