@@ -25,7 +25,7 @@ WORDS = {
     "holes": "measure rng",
     "instances": "measure alpha rng",
     "judges": "measure alpha rng",
-    "plan": "measures measure test alpha",
+    "plan": "measures test alpha",
     "pools": "measures alpha rng",
     "report": "measures test alpha baseline rng",
     "simulate": "measure alpha rng",
