@@ -85,9 +85,13 @@ REMOVED = {
     "any --figure-width": "use result.plot(figsize=3.3) in Python, in inches",
     "simulate --device cuda": "omit it to sample on the CPU",
     "simulate --top": "rank_share of the result in Python has the probability of every rank",
-    "compare --discriminative-power": "give several measures: the last table has the share of "
-    "significant pairs of each",
     "evaluate --by": "compare --by system compares the means of systems",
+    "compare --discriminative-power": "give several measures: --json has the significant_share of "
+    "each",
+    "compare --show": "--csv has the intervals, p-values and effect sizes of all pairs",
+    "compare --underline-second": "omit it: the best mean is bold",
+    "compare --alternative": "omit it: tests are two-sided",
+    "judges --judge-grades": "map the grades in the judge's file",
     **dict.fromkeys(
         ("agree --power", "components --power"),
         "it restates p; reproduce ferro2018 has it by both conventions",
@@ -103,6 +107,7 @@ REMOVED = {
         [f"plan --{k}" for k in ("minutes-per-document", "documents-per-topic", "pool-depth")],
         "multiply topics by documents per topic and minutes per document",
     ),
+    "battles --plot-kind judges": "use --json, whose by_judge has the strengths",
     "holes --topics": "join the texts to the file of --ask by its column topic",
     "datasets --subset": "give a table that mteb exports for the subsets that you want",
     "plan --comparisons": "for k comparisons divide --alpha by k",
@@ -116,7 +121,7 @@ REMOVED = {
         "use --plot-kind ranks, or --json, which has the numbers",
     ),
     **dict.fromkeys(
-        [f"compare --plot-kind {kind}" for kind in ("heatmap", "differences", "asl")],
+        [f"compare --plot-kind {kind}" for kind in ("heatmap", "differences", "asl", "segments")],
         "use --plot-kind intervals, or --format json, which has the p-values",
     ),
     **dict.fromkeys(

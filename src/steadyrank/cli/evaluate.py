@@ -48,7 +48,7 @@ def command(inputs: Inputs, per_topic: bool, wide: bool, output: Output, **optio
     scores = _scores(inputs, output, **options)
     if output.path is not None and output.format == "parquet":
         from steadyrank.compute.files import check_still_there
-        from steadyrank.data.write.files import write_scores
+        from steadyrank.data.write import write_scores
 
         check_still_there(Path(output.path).parent)
         write_scores(scores, output.path)

@@ -164,27 +164,6 @@ def next_ranks(values: np.ndarray, alpha: float = 0.05) -> NextRanks:
     return NextRanks(limits, confidence, (ranks == 1).sum(axis=1) / np.maximum(n, 1))
 
 
-def type_correlation(scores: np.ndarray, types: Sequence[str]) -> float:
-    """Return the intraclass correlation within types of the residuals of run + dataset.
-
-    From the mean squares between and within types, pooled over runs (one-way analysis of variance;
-    n0 is the size of unequal types), of complete scores [run, dataset]. NaN for a single type, or
-    if every type has a single dataset.
-    """
-    names, code, size = np.unique(list(types), return_inverse=True, return_counts=True)
-    n_runs, n = scores.shape
-    if not 1 < len(names) < n or n_runs < 2:
-        return math.nan
-    off = scores - scores.mean(axis=1, keepdims=True) - scores.mean(axis=0) + scores.mean()
-    member = (code == np.arange(len(names))[:, None]).astype(np.float64)
-    means = off @ (member / size[:, None]).T
-    between = (size * np.square(means)).sum() / (len(names) - 1.0)
-    within = np.square(off - means[:, code]).sum() / (n - len(names))
-    n0 = (n - np.square(size).sum() / n) / (len(names) - 1.0)
-    total = between + (n0 - 1.0) * within
-    return float((between - within) / total) if total > 0.0 else math.nan
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Friedman:
     """Average ranks, Friedman's test, and the critical difference of two ranks."""

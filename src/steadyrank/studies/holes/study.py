@@ -18,7 +18,7 @@ import numpy as np
 from steadyrank._version import __version__
 from steadyrank.compute.executors import Progress
 from steadyrank.compute.random import Rng, seed_from
-from steadyrank.data.read.qrels import judgments_of
+from steadyrank.data.read.run_files import judgments_of
 from steadyrank.data.read.runs import ReadingOptions
 from steadyrank.errors import InputError, arg, check_choice, check_count, warn
 from steadyrank.measures.arguments import data_first
