@@ -107,6 +107,8 @@ REMOVED = {
         [f"plan --{k}" for k in ("minutes-per-document", "documents-per-topic", "pool-depth")],
         "multiply topics by documents per topic and minutes per document",
     ),
+    "gate --unjudged": "gate the scores of evaluate -o, where unjudged documents are not relevant; "
+    "holes has their bounds",
     "battles --plot-kind judges": "use --json, whose by_judge has the strengths",
     "holes --topics": "join the texts to the file of --ask by its column topic",
     "datasets --subset": "give a table that mteb exports for the subsets that you want",
