@@ -382,7 +382,7 @@ CASES: dict[str, Case] = {
         told=scores_json,
         executor=True,
         call=lambda data, **options: sr.evaluate(
-            data.runs, data.qrels, ["AP", "nDCG@10", "Twist"], tie_bounds=True, **options
+            data.runs, data.qrels, ["AP", "nDCG@10", "Twist"], **options
         ),
     ),
     "evaluate, mean over ties": Case(
