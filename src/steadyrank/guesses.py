@@ -128,13 +128,20 @@ REMOVED = {
     ),
     **dict.fromkeys(
         [f"instances --plot-kind {k}" for k in ("contradictions", "pools", "sorted", "agreement")],
-        "use reproduce jayasinghe2015, or steadyrank.papers, whose frames have the numbers",
+        "use reproduce jayasinghe2015, whose tables have the numbers",
     ),
     **dict.fromkeys(
         [f"{name} --store" for name in ("grid", "shard")],
         "repeat the command, or keep runs with --out",
     ),
     **dict.fromkeys([f"{name} --cache" for name in ("grid", "shard")], "omit it"),
+    **dict.fromkeys(
+        [f"reproduce --{k}" for k in ("scores", "measure", "run-info", "team-from", "system-from")],
+        "each exhibit of --json names the command that takes your data",
+    ),
+    "reproduce --samples": "use --budget small or full",
+    "reproduce --score-source": "use simulate --mode paper --score-source rank",
+    "reproduce --list": "omit it",
     "shard --distance": "omit it: documents are clustered by cosine",
     "shard --statistics": "omit it: statistics are those of the whole collection",
     **dict.fromkeys(
