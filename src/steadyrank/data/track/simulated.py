@@ -244,8 +244,8 @@ def simulated_track(
 ) -> SimulatedTrack:
     """A TREC-like track drawn from a known model.
 
-    A hard topic may be left without a relevant document in the pool. More topics leave the first
-    ones as they are.
+    A hard topic may be left without a relevant document in the pool. More topics leave the systems
+    and the first topics as they are: means over many topics and `complete` judgments are the truth.
 
     Parameters
     ----------
@@ -510,77 +510,11 @@ def _build_qrels(
     return build_qrels(list(topics), first_rows, documents, grades)
 
 
-def true_means(truth: TrackTruth, *, n_topics: int = 2000, rng: Rng = 0) -> Scores:
-    """The expected average precision of each system under complete judgments, as scores by topic.
-
-    The expectation is over the population of topics, interactions, instances and document noise,
-    for rankings cut at the track's depth. It depends on a system by its effect alone, so all
-    systems see the same topics and the same noise: systems come out in the order of their effects,
-    and differences are far more exact than the means. Of the non-relevant documents only the ranks
-    matter; their number above each relevant one is drawn exactly, from the order statistics of a
-    uniform sample. Ties that rounding makes in the runs' scores are left out of account.
-
-    Parameters
-    ----------
-    truth : TrackTruth
-        Of a `SimulatedTrack`.
-    n_topics : int
-        Topics to simulate.
-    rng : int, Generator or None
-        Seed, which `meta` has.
-
-    Returns
-    -------
-    Scores
-        AP of every system on the simulated topics; their `mean()` is the expected AP.
-
-    Examples
-    --------
-    >>> from steadyrank.data.track.simulated import simulated_track
-    >>> truth = simulated_track(n_teams=2, runs_per_team=2, n_topics=2, n_candidates=1000).truth
-    >>> (means,) = true_means(truth, n_topics=100).mean()
-    >>> bool((means.argsort() == truth.effects.argsort()).all())
-    True
-    """
-    seed = seed_from(rng)
-    count, generator = check_count("n_topics", n_topics, 2), track_stream(seed)
-    columns = [_average_precisions(truth, generator) for _ in range(count)]
-    return Scores(
-        measures=("AP",),
-        runs=truth.systems,
-        topics=tuple(str(topic + 1) for topic in range(count)),
-        values=np.stack(columns, axis=1)[None],
-        meta={"seed": seed},
-    )
-
-
 def track_stream(seed: int) -> np.random.Generator:
     """The generator of a seed; numpy's own takes none below 0."""
     if seed < 0:
         raise bad_value("rng", "be a seed of at least 0 for a simulated track", seed)
     return np.random.default_rng(seed)
-
-
-def _average_precisions(truth: TrackTruth, rng: np.random.Generator) -> np.ndarray:
-    model, design = truth.model, truth.design
-    topic = draw_topic(model, design.n_candidates, rng)
-    spread = model.team_topic + model.system_topic + model.instance + model.instance_topic
-    signal = model.signal - topic.difficulty + rng.normal(0.0, math.sqrt(spread))
-    relevant = _RELEVANT_NOISE * rng.standard_normal(topic.n_relevant)
-    relevant[: topic.n_highly_relevant] += _HIGHLY_RELEVANT_BONUS
-    relevant += threshold(topic.n_relevant, design.n_candidates) + signal
-    values = np.sort(relevant)[::-1] + truth.effects[:, None]
-    # The probability that a standard normal variable is above each value.
-    scaled = (values / math.sqrt(2.0)).ravel().tolist()
-    tails = 0.5 * np.fromiter(map(math.erfc, scaled), np.float64, values.size)
-    # The smallest of the other documents' probabilities, in order: uniform order statistics.
-    others = design.n_candidates - topic.n_relevant
-    sums = np.cumsum(rng.standard_exponential(min(design.depth, others)))
-    smallest = sums / (sums[-1] + rng.standard_gamma(others + 1 - len(sums)))
-    above = np.searchsorted(smallest, tails.reshape(values.shape))
-    order = np.arange(1, topic.n_relevant + 1)
-    precisions = np.where(above + order <= design.depth, order / (above + order), 0.0)
-    return np.asarray(precisions.sum(axis=1) / topic.n_relevant)
 
 
 COMPONENTS: Mapping[str, tuple[float, str]] = {
