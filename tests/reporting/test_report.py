@@ -195,7 +195,7 @@ def test_provenance_has_hashes_versions_settings_and_samples(whole, folder):
     assert {row[0].text for row in versions.rows} == {
         *("steadyrank", "Python", "numpy", "scipy", "numba", "matplotlib")
     }
-    text = re.sub("[A-Za-z0-9+/]{60,}", "", content.decode())  # packed numbers spell any word
+    text = content.decode()
     assert socket.gethostname() not in text
     assert not re.search(r"20\d\d-\d\d-\d\dT", text)
 
@@ -391,8 +391,7 @@ def test_many_runs_and_topics_make_no_heavy_page(tmp_path):
     listed = pairs.tables[0]
     assert len(listed.rows) == 45 + 80
     assert "lists the other 3,880" in listed.caption
-    (topics,) = hardest.tables
-    assert len(topics.drilldown.names) == 90
+    assert len(hardest.tables[0].rows) == 300
     page = Page(title="t", subtitle="", lead=(), sections=tuple(sections))
     from steadyrank.present.page import page_html
 

@@ -7,7 +7,6 @@ second to another, so labels count within a topic only. Studies that know no fac
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -18,7 +17,7 @@ import numpy as np
 from steadyrank.data.levels import Levels, check_separable, is_uneven, levels_of
 from steadyrank.data.order import natural_key
 from steadyrank.data.scores import Scores, join_scores, mean_of_present
-from steadyrank.errors import InputError, warn
+from steadyrank.errors import InputError, check_pattern, warn
 from steadyrank.words import listed, some
 
 FACETS = ("judge", "answer", "draw")
@@ -337,10 +336,7 @@ def facets_from_names(scores: Scores, pattern: str) -> Scores:
     >>> facets_from_names(scores, "_(?P<judge>[xy])$").run_info
     {'system': ('a', 'a'), 'judge': ('x', 'y')}
     """
-    try:
-        compiled = re.compile(pattern)
-    except (re.error, OverflowError, RecursionError) as error:
-        raise InputError(f"{pattern!r} is not a regular expression: {error}") from None
+    compiled = check_pattern("facet_from", pattern)
     groups = set(compiled.groupindex)
     if not groups & set(FACETS) or groups - {"system", *FACETS}:
         raise InputError(

@@ -1,7 +1,7 @@
 """Tables, and how they are written for terminals, CSV, LaTeX, Markdown and HTML.
 
 A table has ready texts (`cells` has the usual formats) and says which cells are best. Pages show
-the same tables; they can also show a drilldown for each row.
+the same tables.
 """
 
 from __future__ import annotations
@@ -36,22 +36,6 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Drilldown:
-    """The details of a table's rows: row i opens `values[i]`, the numbers of `names`, best first.
-
-    In a table of topics, for example, `names` are the runs.
-    """
-
-    names: tuple[str, ...]
-    values: tuple[tuple[float | None, ...], ...]
-    title: str
-    """`{row}` is the row's first cell, as in "Runs on topic {row}"."""
-    header: tuple[str, str] = ("run", "score")
-    """The titles of names and numbers."""
-    digits: int = 4
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
     """Rows of cells under a header."""
 
@@ -74,7 +58,6 @@ class Table:
     """Number of columns at the front that hold names; the others hold numbers."""
     wrapped: bool = False
     """Whether line breaks in cells are shown on a terminal, instead of escaped."""
-    drilldown: Drilldown | None = None
     filter_by: tuple[int, ...] = ()
     """Columns by which a page can filter rows."""
     picks: int | None = None

@@ -35,8 +35,7 @@ from steadyrank.present.table import Table, render, text_rows
 from steadyrank.present.view import Finding, findings_json
 from steadyrank.reporting.budget import DEFAULT_BUDGET, Budget, ReportPlan, make_plan, parse_budget
 from steadyrank.reporting.inputs import kept_warnings, read_material, source_file
-from steadyrank.reporting.page import make_page
-from steadyrank.reporting.provenance import with_names_alone, without_folders
+from steadyrank.reporting.page import make_page, with_names_alone, without_folders
 from steadyrank.stats.inputs import check_counts, check_open_unit
 from steadyrank.stats.instances.equivalence import check_delta
 from steadyrank.stats.pairs.decisions import Decided

@@ -9,7 +9,6 @@ made up for it.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +16,7 @@ from pathlib import Path
 from steadyrank.data.read.csv_files import check_widths, read_texts
 from steadyrank.data.read.sources import PathLike
 from steadyrank.data.scores import Scores
-from steadyrank.errors import FormatError, InputError, unknown_name, warn
+from steadyrank.errors import FormatError, InputError, arg, check_pattern, unknown_name, warn
 from steadyrank.words import by_number, counted, some
 
 InfoRows = Mapping[str, Mapping[str, str]]
@@ -47,7 +46,7 @@ def describe_run(
     """What is known about one run; its row takes precedence over its name."""
     patterns = {"team": team_from, "system": system_from}
     of_name = {
-        column: first_group(pattern, name)
+        column: first_group(f"{column}_from", pattern, name)
         for column, pattern in patterns.items()
         if pattern is not None
     }
@@ -74,16 +73,14 @@ def info_columns(rows: Sequence[Mapping[str, str]]) -> dict[str, tuple[str, ...]
     return {key: tuple(row.get(key, "") for row in rows) for key in columns}
 
 
-def first_group(pattern: str, name: str) -> str:
+def first_group(option: str, pattern: str, name: str) -> str:
     """The first group of a regular expression searched in a name; the name itself if none."""
-    try:
-        match = re.search(pattern, name)
-    except (re.error, OverflowError, RecursionError) as error:
-        raise InputError(f"{pattern!r} is not a regular expression: {error}") from None
+    match = check_pattern(option, pattern).search(name)
     if match is None:
         return name
     if not match.groups():
-        raise InputError(f"{pattern!r} has no group: put the part that you want in parentheses")
+        told = f"{arg(option)} {pattern!r} has no group: put the part that you want in parentheses"
+        raise InputError(told, code="value")
     return match.group(1) or name
 
 
@@ -135,7 +132,9 @@ def describe_topics(
         return scores
     columns = dict(scores.topic_info)
     if cluster_from is not None:
-        columns["cluster"] = tuple(first_group(cluster_from, topic) for topic in scores.topics)
+        columns["cluster"] = tuple(
+            first_group("cluster_from", cluster_from, topic) for topic in scores.topics
+        )
     if topic_info is not None:
         columns |= _columns_of_file(Path(topic_info), scores.topics)
     return replace(scores, topic_info=columns)

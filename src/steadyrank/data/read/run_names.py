@@ -10,7 +10,7 @@ from pathlib import Path
 
 from steadyrank.data.read.sources import PathLike, base_name
 from steadyrank.data.scores import Scores
-from steadyrank.errors import InputError, unknown_name
+from steadyrank.errors import InputError, arg, unknown_name
 
 
 def read_names(names: Mapping[str, str] | PathLike) -> dict[str, str]:
@@ -18,7 +18,7 @@ def read_names(names: Mapping[str, str] | PathLike) -> dict[str, str]:
     if isinstance(names, Mapping):
         chosen, where = {str(run): str(name) for run, name in names.items()}, "names"
     else:
-        chosen, where = dict(_lines(Path(names))), str(names)
+        chosen, where = dict(_lines(Path(names))), f"{arg('names')} {names}"
     twice = [name for name, count in Counter(chosen.values()).items() if count > 1]
     if twice:
         raise InputError(
@@ -29,12 +29,13 @@ def read_names(names: Mapping[str, str] | PathLike) -> dict[str, str]:
 
 def _lines(path: Path) -> Iterator[tuple[str, str]]:
     """Two columns between tabs, commas or, where there are neither, the first blank."""
+    where = f"{arg('names')} {path}"
     try:
         text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
+        raise InputError(f"{where}: cannot be read ({error.strerror})") from None
     except UnicodeDecodeError:
-        raise InputError(f"{path}: not UTF-8 text: save the file as UTF-8") from None
+        raise InputError(f"{where}: not UTF-8 text: save the file as UTF-8") from None
     met: set[str] = set()
     for place, line in enumerate(text.splitlines(), start=1):
         if not line.strip():
@@ -42,11 +43,11 @@ def _lines(path: Path) -> Iterator[tuple[str, str]]:
         columns = [column.strip() for column in _columns(line)]
         if len(columns) != 2 or not all(columns):
             raise InputError(
-                f"{path}:{place}: expected two columns, the name of a run or of its file and "
+                f"{where}:{place}: expected two columns, the name of a run or of its file and "
                 f"the name to show, got {len(columns)} columns"
             )
         if columns[0] in met:
-            raise InputError(f"{path}:{place}: {columns[0]!r} occurs twice: keep one")
+            raise InputError(f"{where}:{place}: {columns[0]!r} occurs twice: keep one")
         met.add(columns[0])
         yield columns[0], columns[1]
 
@@ -70,12 +71,15 @@ def chosen_names(
     keys = [{run} if path is None else {run, *file_names(path)} for run, path in runs]
     for name in names:
         if not any(name in known for known in keys):
-            raise unknown_name("run", name, [run for run, _ in runs])
+            known = [run for run, _ in runs]
+            raise unknown_name("run", name, known, where=f"in {arg('names')}")
     chosen = [next((names[key] for key in names if key in known), None) for known in keys]
     taken = Counter(name or run for name, (run, _) in zip(chosen, runs, strict=True))
     for given in chosen:
         if given is not None and taken[given] > 1:
-            raise InputError(f"two runs would be shown as {given!r}: give each its own name")
+            raise InputError(
+                f"{arg('names')}: two runs would be shown as {given!r}: give each its own name"
+            )
     return chosen
 
 

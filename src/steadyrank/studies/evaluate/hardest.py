@@ -7,10 +7,9 @@ import math
 import numpy as np
 
 from steadyrank.data.scores import Scores, mean_of_present
-from steadyrank.present.cells import drilldown, name, number, table, whole
+from steadyrank.present.cells import name, number, table, whole
 from steadyrank.present.table import Cell
 from steadyrank.present.view import Finding
-from steadyrank.stats.run_means import adjusted_means, best_first
 from steadyrank.studies.part import Body, Findings, Part
 from steadyrank.words import counted
 
@@ -19,26 +18,20 @@ MOST_TOPICS = 300
 
 
 def _body(result: None, findings: Findings) -> Body:
-    """Return the table of topics, the hardest first; each opens to its runs."""
+    """Return the table of topics, the hardest first."""
     scores = findings.material.scores
     measure = scores.measures[0]
     matrix, sign = scores.matrix(measure), -1.0 if scores.lower_is_better(measure) else 1.0
-    by_topic, by_run = mean_of_present(matrix.T), adjusted_means(matrix)
+    by_topic = mean_of_present(matrix.T)
     order = np.argsort(np.nan_to_num(sign * by_topic, nan=np.inf), kind="stable")[:MOST_TOPICS]
-    runs = best_first(sign * by_run)
-    behind, hidden = drilldown(
-        [scores.runs[run] for run in runs], matrix[np.ix_(runs, order)].T, "Runs on topic {row}"
-    )
     rows = [_topic_row(scores, matrix[:, topic], int(topic), sign) for topic in order]
-    caption = f"{measure} by topic, hardest first; open a row to see its runs."
+    caption = f"{measure} by topic, hardest first."
     if len(order) < matrix.shape[1]:
         caption += f" The {len(order):,} hardest of {matrix.shape[1]:,} topics."
-    if hidden:
-        caption += f" Of the runs, the best {len(behind.names):,}; {hidden:,} are omitted."
     header = ["topic", "mean", "sd over runs", "lowest", "highest", "best run", "runs at 0"]
     return Body(
         answer=tuple(_answer(scores, matrix, sign)),
-        tables=(table("hardest-topics", caption, header, rows, drilldown=behind, shown=15),),
+        tables=(table("hardest-topics", caption, header, rows, shown=15),),
     )
 
 
@@ -86,8 +79,7 @@ PART = Part(
     title="Topic by topic",
     question="Which topics are hard, and which separate the runs?",
     means=(
-        "A topic with a low mean is hard for all runs; one with a large spread decides the "
-        "order. Open a row to see every run on the topic."
+        "A topic with a low mean is hard for all runs; one with a large spread decides the order."
     ),
     means_not=(
         "A hard topic is not a bad one. A topic on which all runs score 0 may have no "
