@@ -14,7 +14,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parents[1] / "pyproject.toml"
-EXTRAS = ("dask", "ir", "unbalanced")
+EXTRAS = ("dask", "ir")
 """Those that need no compiler."""
 
 

@@ -13,19 +13,12 @@ from bench.coverage.claims import Claim, Ends, Experiment, Setting, Trial, seed_
 from bench.coverage.worlds import (
     TEAM_RUNS,
     components_of,
-    crossed_bank,
     deep_bank,
     flat_bank,
     nested_components_of,
     scores_of,
 )
-from steadyrank.stats.anova.gstudy import (
-    GStudy,
-    crossed_components,
-    nested_components,
-    pivotal_draws,
-    topics_for,
-)
+from steadyrank.stats.anova.gstudy import GStudy, nested_components, pivotal_draws, topics_for
 from steadyrank.stats.planning.variance import pilot_variance
 from steadyrank.studies.pools.trials import mean_and_interval
 
@@ -109,7 +102,7 @@ def _some_systems(bank: np.ndarray, setting: Setting, rng: np.random.Generator) 
 
 def nested_stability(setting: Setting, full: bool) -> Trial:
     bank = deep_bank(setting.world, full)
-    truth = _facet_truth(nested_components_of(bank), setting, "nested")
+    truth = _facet_truth(nested_components_of(bank), setting)
     systems = np.repeat(np.arange(setting.systems), setting.instances)
 
     def trial(rng: np.random.Generator) -> Ends:
@@ -123,33 +116,16 @@ def nested_stability(setting: Setting, full: bool) -> Trial:
     return trial
 
 
-def crossed_stability(setting: Setting, full: bool) -> Trial:
-    bank = crossed_bank(setting.world, full)
-    truth = _facet_truth(components_of(bank), setting, "crossed")
-
-    def trial(rng: np.random.Generator) -> Ends:
-        sizes = setting.systems, setting.topics, setting.instances
-        drawn = [rng.integers(n, size=size) for n, size in zip(bank.shape, sizes, strict=True)]
-        return _facet_ends(crossed_components(bank[np.ix_(*drawn)]), setting, truth, rng)
-
-    return trial
-
-
-def _facet_truth(parts: dict[str, float], setting: Setting, design: str) -> dict[str, float]:
+def _facet_truth(parts: dict[str, float], setting: Setting) -> dict[str, float]:
     """Return the coefficients of a population, and the topics that they require."""
-    own = parts["instance"] if design == "nested" else parts["system_instance"]
-    n, k, system = setting.topics, setting.instances, parts["system"]
-    by_topic, by_both = parts["system_topic"], parts["residual"]
-    absolute = (
-        by_topic + parts["topic"],
-        own if design == "nested" else own + parts["instance"],
-        by_both if design == "nested" else by_both + parts["topic_instance"],
-    )
+    own, both, system = parts["instance"], parts["residual"], parts["system"]
+    n, k = setting.topics, setting.instances
+    by_topic = {"e_rho2": parts["system_topic"], "phi": parts["system_topic"] + parts["topic"]}
     truth = {}
-    for name, (t, i, ti) in {"e_rho2": (by_topic, own, by_both), "phi": absolute}.items():
-        truth[name] = system / (system + t / n + i / k + ti / (n * k))
-        room = system * (1 - STABLE) / STABLE - i / k
-        truth[f"{name} topics"] = np.ceil((t + ti / k) / room) if room > 0 else np.inf
+    for name, t in by_topic.items():
+        truth[name] = system / (system + t / n + own / k + both / (n * k))
+        room = system * (1 - STABLE) / STABLE - own / k
+        truth[f"{name} topics"] = np.ceil((t + both / k) / room) if room > 0 else np.inf
     return truth
 
 
@@ -269,15 +245,6 @@ EXPERIMENTS: dict[str, Experiment] = {
         ),
         share=0.5,
         claims=_stability_claims(", own instances"),
-    ),
-    "stability with assessors": Experiment(
-        prepare=crossed_stability,
-        settings=(
-            *settings("10x25", instances=3, world="normal"),
-            *settings("10x25", instances=3, world="exponential"),
-        ),
-        share=0.5,
-        claims=_stability_claims(", shared instances"),
     ),
     "left out teams": Experiment(
         prepare=left_out_teams,

@@ -15,7 +15,14 @@ from functools import cache
 import numpy as np
 
 import steadyrank as sr
-from steadyrank.data.track.simulated import Topic, TrackTruth, draw_grades, draw_latents, threshold
+from steadyrank.data.track.simulated import (
+    HIGHLY_RELEVANT,
+    Topic,
+    TrackTruth,
+    draw_grades,
+    draw_latents,
+    threshold,
+)
 
 DEPTH = 50
 TEAM_RUNS = 3
@@ -23,19 +30,10 @@ TEAM_RUNS = 3
 
 FLAT = {"system": 0.004, "topic": 0.029, "system_topic": 0.011}
 DEEP = FLAT | {"instance": 0.0001, "residual": 0.0015}
-CROSSED = DEEP | {"instance": 0.0004, "system_instance": 0.0004, "topic_instance": 0.003}
-"""Variances of the normal and exponential populations: about those of the simulated track, and for
-instances that all systems share (assessors), made up."""
+"""Variances of the normal and exponential populations: about those of the simulated track."""
 
-AXES = {
-    "system": "s",
-    "topic": "t",
-    "instance": "i",
-    "system_topic": "st",
-    "system_instance": "si",
-    "topic_instance": "ti",
-    "residual": "sti",
-}
+AXES = {"system": "s", "topic": "t", "instance": "i", "system_topic": "st"}
+AXES |= {"system_instance": "si", "topic_instance": "ti", "residual": "sti"}
 
 
 @cache
@@ -79,12 +77,6 @@ def pair_bank(world: str, full: bool) -> np.ndarray:
     if world in ("normal", "exponential"):
         return _made_up({**DEEP, "nested": DEEP["instance"]}, world, sizes)
     return _instances_last(_scored(2, 1, sizes[1], sizes[2])[0], sizes)
-
-
-@cache
-def crossed_bank(world: str, full: bool) -> np.ndarray:
-    """Return [system, topic, assessor] with crossed assessors."""
-    return _made_up(CROSSED, world, (60, 300, 30) if full else (20, 80, 10))
 
 
 def _scored(
@@ -171,16 +163,16 @@ def fresh_rankings(
     As many relevant documents as a Poisson law about the topic's own number gives, at least one,
     and new noise for all; how well each run does on a topic stays as it is.
     """
-    model, design = truth.model, truth.design
+    design = truth.design
     for t, n_relevant in enumerate(truth.n_relevant.tolist()):
         drawn = int(np.clip(rng.poisson(n_relevant), 1, design.n_candidates // 8))
-        high = int(rng.binomial(drawn, model.highly_relevant_share))
+        high = int(rng.binomial(drawn, HIGHLY_RELEVANT))
         topic = Topic(difficulty=0.0, n_relevant=drawn, n_highly_relevant=high)
         grades = draw_grades(topic, design.n_candidates, rng)
         # Signals count from a threshold that goes with the number; it is the topic's that holds.
         moved = threshold(n_relevant, design.n_candidates) - threshold(drawn, design.n_candidates)
         signals = truth.signals[:, t].reshape(design.shape) + moved
-        latents = draw_latents(model, design, grades, signals, rng).reshape(design.n_runs, -1)
+        latents = draw_latents(design, grades, signals, rng).reshape(design.n_runs, -1)
         yield grades[np.argsort(-latents, axis=1)[:, : design.depth]], grades
 
 

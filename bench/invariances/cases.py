@@ -467,24 +467,18 @@ CASES: dict[str, Case] = {
             jobs=False,
             listed=False,
             call=functools.partial(
-                lambda data, facet, runs: sr.stability(
+                lambda data, runs: sr.stability(
                     data.scores.with_run_info(system=[run[:5] for run in data.scores.runs])
                     if runs
                     else data.scores,
                     measure="AP",
-                    facet=facet,
                     n_topics=[50],
                     rng=3,
                 ),
-                facet=facet,
                 runs=runs,
             ),
         )
-        for what, facet, runs in (
-            ("two facets", "none", False),
-            ("instances", "auto", True),
-            ("a crossed facet", "assessor", True),
-        )
+        for what, runs in (("two facets", False), ("instances", True))
     },
     "stability, judges": Case(
         study="stability",

@@ -17,7 +17,6 @@ from scipy import special
 
 from bench.levels.null_data import MARGIN
 from steadyrank.stats.anova.balanced import anova
-from steadyrank.stats.anova.unbalanced import type_three
 from steadyrank.stats.datasets import friedman
 from steadyrank.stats.instances.bootstrap import algorithm_two, two_way_bootstrap
 from steadyrank.stats.instances.equivalence import EquivalenceTest, equivalence_test
@@ -295,34 +294,6 @@ def components_f(strata: str) -> Rejects:
 def components_tukey(strata: str) -> Rejects:
     """Return whether Tukey's test finds any pair of the three levels."""
     return lambda scores, levels, seed: component_layout(scores, strata).tukey_rejects(levels)
-
-
-@functools.lru_cache(maxsize=1024)
-def _type_three(content: bytes, shape: tuple[int, ...]) -> tuple[float, float]:
-    """Return p of F and the smallest p of Tukey-Kramer of an incomplete grid.
-
-    Cached, since both are used and a fit takes long.
-    """
-    scores, there = np.frombuffer(content).reshape(shape), np.ones(shape, bool)
-    there[-1, -1] = False
-    levels = [index[there] for index in np.indices(shape)]
-    table, mains = type_three(
-        scores[there],
-        dict(zip((*COMPONENTS, "topic"), levels, strict=True)),
-        effects=list(COMPONENTS),
-        block="topic",
-    )
-    return table.source("b").pvalue, float(mains["b"].pvalue.min())
-
-
-@one_by_one
-def type_three_f(scores: np.ndarray, seed: int) -> float:
-    return _type_three(scores.tobytes(), scores.shape)[0]
-
-
-@one_by_one
-def type_three_tukey(scores: np.ndarray, seed: int) -> float:
-    return _type_three(scores.tobytes(), scores.shape)[1]
 
 
 def agreement(effect: str, strata: str) -> Rejects:

@@ -426,24 +426,6 @@ COMPONENTS = Section(
             exact=("normal",),
             foreign=("interacting",),
         ),
-        LevelTest(
-            name="F, unbalanced",
-            offered=("components --unbalanced type3",),
-            cost=50,
-            rejects=run.type_three_f,
-            data=("normal",),
-            sizes=(10,),
-            exact=("normal",),
-        ),
-        LevelTest(
-            name="Tukey-Kramer, unbalanced",
-            offered=("components --unbalanced type3",),
-            cost=50,
-            rejects=run.type_three_tukey,
-            data=("normal",),
-            sizes=(10,),
-            exact=("normal",),
-        ),
     ),
 )
 

@@ -26,7 +26,6 @@ from steadyrank.data.scores import join_scores as join_scores
 from steadyrank.data.track.facets import simulated_facets as simulated_facets
 from steadyrank.data.track.simulated import SimulatedTrack as SimulatedTrack
 from steadyrank.data.track.simulated import TrackModel as TrackModel
-from steadyrank.data.track.simulated import TrueMeans as TrueMeans
 from steadyrank.data.track.simulated import simulated_track as simulated_track
 from steadyrank.data.track.simulated import true_means as true_means
 from steadyrank.data.write.files import write_qrels as write_qrels

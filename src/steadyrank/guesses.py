@@ -86,11 +86,22 @@ REMOVED = {
     "simulate --device cuda": "omit it to sample on the CPU",
     "compare --discriminative-power": "give several measures: the last table has the share of "
     "significant pairs of each",
+    **dict.fromkeys(
+        ("agree --power", "components --power"),
+        "it restates p; reproduce ferro2018 has it by both conventions",
+    ),
+    "agree --rows": "use --json, which has the cells, the ranking and the components",
+    "components --unbalanced": "omit levels until every combination occurs equally often, or fit "
+    "the output of evaluate --csv with statsmodels' anova_lm(typ=3)",
+    "components --interactions": "read the lines of the table that you need",
+    "stability --facet": "name the column judge if all systems have its values, else system",
+    "stability --alpha": "compare --alpha says which runs could be first",
     "compare --interval": "the interval is that of the test",
     **dict.fromkeys(
         [f"plan --{k}" for k in ("minutes-per-document", "documents-per-topic", "pool-depth")],
         "multiply topics by documents per topic and minutes per document",
     ),
+    "datasets --subset": "give a table that mteb exports for the subsets that you want",
     "plan --comparisons": "for k comparisons divide --alpha by k",
     "datasets --rope": "the interval and wins of the pair (--a, --b) say how large a difference is",
     "compare --family": "each measure is a family: for k measures divide --alpha by k",

@@ -11,8 +11,6 @@ import numpy as np
 import pytest
 from commanding import answered, call, refused
 
-import steadyrank as sr
-
 CELLS = list(product(["none", "smart"], ["none", "porter"], ["bm25", "lm", "pl2"]))
 FACTORS = ("--factors", "stop_list,stemmer,model")
 
@@ -78,27 +76,12 @@ def test_several_measures_make_a_list(capsys, files):
         (("--factors", "stop_list,stem"), "unknown factor 'stem': did you mean 'stemmer'"),
         (("--factors", ","), "at least one factor"),
         ((), "at least one factor"),
-        ((*FACTORS, "--interactions", "0"), "'--interactions'"),
+        ((*FACTORS, "--interactions", "2"), "--interactions was removed in 1.1"),
+        ((*FACTORS, "--unbalanced=type3"), "--unbalanced was removed in 1.1; omit levels"),
     ],
 )
 def test_bad_input_is_one_line_and_code_2(capsys, files, arguments, message):
     assert message in refused(capsys, "components", *files, *arguments)
-
-
-def test_an_unbalanced_grid_is_taken_on_request(capsys, files, tmp_path):
-    scores = sr.read_scores({"AP": files[1].removeprefix("AP=")})
-    sr.write_scores(scores.select(runs=scores.runs[1:]), tmp_path / "part.csv")
-    given = ("components", "--scores", tmp_path / "part.csv", *files[2:], *FACTORS)
-    assert "(--unbalanced type3)" in refused(capsys, *given)
-    asked = (*given, "--unbalanced", "type3")
-    assert "interactions of fewer factors" in refused(capsys, *asked)
-    err = refused(capsys, *asked, "--interactions", "2", "--strata", "topic")
-    assert "strata topic require a balanced grid" in err
-    shown = answered(capsys, *asked, "--interactions", "2", "--format", "json")
-    assert [row["df"] for row in shown["anova"]] == [7, 1, 1, 2, 1, 2, 2, 71, 87]
-    assert shown["anova"][2]["pvalue"] < 1e-6
-    code, out, _ = call(capsys, *asked, "--interactions", "2")
-    assert (code, "type III" in out) == (0, True)
 
 
 def test_a_figure_shows_one_measure(capsys, files, tmp_path):

@@ -67,8 +67,6 @@ def instances(write):
     cube = sum(rng.normal(0, sd, shape) for sd, shape in [*parts, (0.05, (4, 3, 10))])
     runs = [f"s{s}.{i}" for s in range(4) for i in range(3)]
     table = pd.DataFrame(cube.reshape(12, 10).T, columns=runs).rename_axis("topic")
-    info = ["run,system,assessor", *(f"{run},{run[:2]},judge{run[-1]}" for run in runs)]
-    write("info.csv", "\n".join(info) + "\n")
     return write("scores.csv", table.to_csv())
 
 
@@ -78,29 +76,16 @@ def test_instances_are_a_third_facet(capsys, instances):
     assert list(shown["variance"]) == ["system", "topic", "instance", "system_topic", "residual"]
     assert shown["n_systems"] == 4
     assert [row["instances"] for row in shown["topics_needed"]] == [3, 1, 6]
-    info = instances.with_name("info.csv")
-    code, out, _ = call(capsys, "stability", *options, "--run-info", info, "--facet", "assessor")
-    assert code == 0
-    assert json.loads(out)["design"] == "crossed"
-    code, out, _ = call(
-        capsys,
-        *("stability", "--scores", instances, "--run-info", info),
-        *("--facet", "none", "--format", "json"),
-    )
-    assert json.loads(out)["n_systems"] == 12
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--facet", "asessor"), "unknown facet 'asessor'"),
-        (("--facet", "assessor"), "it is not known which runs are instances"),
+        (("--facet", "assessor"), "--facet was removed in 1.1; name the column judge"),
         (("--instances", "two"), "--instances two: give whole numbers separated by commas"),
         (("--instances", "2"), "require systems with several runs each"),
         (("--system-from", "(s)"), "all 12 runs are of one system, s"),
     ],
 )
 def test_bad_layouts_and_figures_are_one_line_and_code_2(capsys, instances, arguments, message):
-    if arguments == ("--facet", "asessor"):
-        arguments = (*arguments, "--run-info", instances.with_name("info.csv"))
     assert message in refused(capsys, "stability", "--scores", instances, *arguments)

@@ -255,7 +255,7 @@ LOG = json.dumps(
     }
 )
 ANSWER = '{"metric_score": 1, "details": {"q1": {"metric_score": 0.5}}, "failures": {}}'
-RESULT = '{"dataset_revision": "x", "scores": {"test": [{"main_score": 0.5}]}}'
+RESULT = '{"task_name": "T", "dataset_revision": "x", "scores": {"test": [{"main_score": 0.5}]}}'
 INFO = "run,team\na,t\n"
 
 
@@ -746,12 +746,6 @@ def test_polars_and_other_tables_in_datasets():
     for wrong in (None, 3, np.zeros((2, 2)), b"x", [None]):
         with pytest.raises(sr.InputError, match="expected a file, a pandas, polars"):
             sr.read_leaderboard(wrong)
-
-
-def test_a_folder_as_file_is_refused(tmp_path):
-    (tmp_path / "m" / "r" / "T.json").mkdir(parents=True)
-    with pytest.raises(sr.InputError, match=r"T\.json: this is a folder, not a file"):
-        sr.read_leaderboard(tmp_path)
 
 
 def test_topics_1_and_text_1_are_refused():

@@ -15,7 +15,6 @@ import pytest
 
 import steadyrank as sr
 from steadyrank import papers
-from steadyrank.data.track.simulated import TrueMeans
 from steadyrank.notebook import Framed, shown_by
 from steadyrank.present.json import to_json
 from steadyrank.present.run_names import names_of, shown_as
@@ -115,11 +114,9 @@ def results(scores, tmp_path_factory):
     found += [
         sr.check(runs, qrels),
         sr.compare(scores, n_samples=200, by="run"),
-        found[9].curve("minimum_difference", [0.1, 0.2]),
         sr.audit_tests(scores, measure="AP", n_trials=10),
         sr.kendall_tau([3, 1, 2], [3, 2, 1]),
         reproduction(),
-        TrueMeans(systems=(f"{NASTY}a", "b"), values=np.array([[0.1, 0.2], [0.3, 0.5]])),
     ]
     report = sr.ReportResult(
         page=None,

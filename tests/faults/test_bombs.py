@@ -214,16 +214,6 @@ def test_patterns_find_each_file_once(forest, pattern, names):
     assert [path.relative_to(forest).as_posix() for path in found] == names
 
 
-def test_patterns_that_walk_the_disk_are_bounded(forest, monkeypatch):
-    monkeypatch.setattr(sources, "MANY", 3)
-    monkeypatch.setattr(sources, "MOST_ENTRIES", 5)
-    with (
-        pytest.warns(sr.SteadyrankWarning, match="3 files and folders searched so far"),
-        pytest.raises(sr.InputError, match="more than 5 files and folders to search"),
-    ):
-        sources.matching_files(forest / "**/**/**")
-
-
 def test_patterns_say_how_many_files_match(forest, monkeypatch):
     monkeypatch.setattr(sources, "MANY_FILES", 2)
     with pytest.warns(sr.SteadyrankWarning, match="3 files match"):

@@ -177,7 +177,7 @@ CALLS: dict[str, Call] = {
     "single_instance_shares": lambda rng, _: papers.single_instance_shares(
         means=[0.5], spreads=[0.2], n_topics=10, n_instances=5, n_trials=5, rng=rng
     ),
-    "stability": _on_scores("stability", measure="AP", facet="none"),
+    "stability": _on_scores("stability", measure="AP"),
     "topics": _on_scores("topics", measure="AP", n_trials=20),
     "true_means": lambda rng, _: sr.true_means(_truth(), n_topics=5, rng=rng),
     "write_shards": _write_shards,

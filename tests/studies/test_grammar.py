@@ -29,7 +29,7 @@ WORDS = {
     "pools": "measures alpha rng",
     "report": "measures test alpha baseline rng",
     "simulate": "measure alpha rng",
-    "stability": "measure alpha rng",
+    "stability": "measure rng",
     "topics": "measure alpha baseline rng",
 }
 """Every study, and which of the common words it has."""

@@ -28,8 +28,6 @@ study_options = opt.options(
         "for these intervals; 0 for none.",
         "--strata [none|sample|subject]": "Take F against these errors in mode paper [default: "
         "none, as published; subject in mode sound, which has no F].",
-        "--power [observed|omega]": "Add observed power in mode paper: lambda = df F, or df (F - "
-        "1) [default: none].",
         "--factors F,F,…": "Also correlate the measures within levels of these run-info columns.",
         "--factors-from PATTERN": "Take such columns from the runs' names, by a pattern such as "
         "'stop_stemmer_model_…' (… is any text) or a regular expression with named groups.",
@@ -38,9 +36,6 @@ study_options = opt.options(
 )
 
 showing_options = opt.together(
-    opt.output_options_of(
-        {"--rows [anova|cells|ranking|components] = anova": "Write these rows as CSV."}
-    ),
     opt.plot_option(),
     opt.output_options_of(
         {
@@ -64,7 +59,6 @@ showing_options = opt.together(
 def command(
     inputs: Inputs,
     output: Output,
-    rows: str,
     drawing: str,
     pair: tuple[str, str] | None,
     tau_ap_ties: str,
@@ -79,7 +73,7 @@ def command(
     """
     from steadyrank.data.scores import position
     from steadyrank.studies.agree.study import MEASURES, agree
-    from steadyrank.studies.agree.view import ROWS, VIEW
+    from steadyrank.studies.agree.view import VIEW
 
     scores = load_scores(inputs, output, default_measures=MEASURES)
     for name in pair or ():
@@ -87,6 +81,6 @@ def command(
     options |= {"ties": tau_ap_ties, "rng": output.seed, **output.machine}
     with output.progress("blocks of samples") as progress:
         result = agree(scores, progress=progress, **options)
-    output.show(VIEW.text, result, csv=ROWS[rows])
-    chosen = {"pair": pair} if drawing in ("sizes", "topics") and pair else {}
+    output.show(VIEW.text, result)
+    chosen = {"pair": pair} if drawing == "sizes" and pair else {}
     output.draw(result, kind=drawing, **chosen)

@@ -15,15 +15,10 @@ study_options = opt.options(
         "--factors F,F,…": "Take the components from these run-info columns.",
         "--factors-from PATTERN": "Take the components from the runs' names, by a pattern such as "
         "'stop_stemmer_model_…' (… is any text) or a regular expression with named groups.",
-        "--interactions K 1..": "Include interactions of at most K factors [default: all].",
         "--mode [sound|paper] = sound": "Choose the default of --strata: topic (sound), or none as "
         "published (paper).",
         "--strata [none|topic]": "Test against one residual, as published, or against interactions "
-        "with topics [default: topic; none in mode paper or for an unbalanced grid].",
-        "--unbalanced [refuse|type3] = refuse": "Refuse an incomplete grid, or compute type III "
-        "sums of squares.",
-        "--power [observed|omega]": "Add observed power: lambda = df F, or df (F - 1) [default: "
-        "none].",
+        "with topics [default: topic; none in mode paper].",
         "--level confidence (0,1) = 0.95": (
             "Compute Tukey's tests and intervals at this level of confidence.",
             opt.IS_LEVEL,
@@ -43,8 +38,8 @@ def command(inputs: Inputs, output: Output, **options: Any) -> None:
     """Analyse the variance of a grid of runs by component, with topics as blocks.
 
     Takes QRELS RUN... or scores (--scores FILE, -m NAME=FILE). Columns of --run-info FILE, or the
-    runs' names, give the components of each run. Every combination must occur equally often, unless
-    --unbalanced type3 is given. CSV holds the ANOVA table.
+    runs' names, give the components of each run. Every combination must occur equally often. CSV
+    holds the ANOVA table.
     """
     scores = load_scores(inputs, output)
     if output.plot is not None and len(scores.measures) > 1:

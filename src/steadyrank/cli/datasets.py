@@ -8,16 +8,7 @@ import click
 
 from steadyrank.cli import options as opt
 from steadyrank.cli.command import subcommand
-from steadyrank.cli.inputs import (
-    DIRECTIONS,
-    FORM,
-    READING,
-    WAYS,
-    are_mteb_folders,
-    assigned,
-    of_kind,
-    read_tools,
-)
+from steadyrank.cli.inputs import DIRECTIONS, FORM, READING, WAYS, assigned, of_kind, read_tools
 from steadyrank.cli.output import Output, tell_if_compiling
 from steadyrank.errors import InputError
 
@@ -33,8 +24,6 @@ table_options = opt.together(
                 "Read the types of datasets from a CSV with columns dataset and type.",
                 opt.ONCE | opt.INPUT_FILE,
             ),
-            "--subset subsets NAME ...": "Take this subset of an MTEB task; repeat for more "
-            "[default: those that all models have].",
         }
     ),
     opt.missing_options,
@@ -91,13 +80,13 @@ def command(
         raise InputError(f"datasets ranks runs by a single measure, got {', '.join(measures)}")
     if collections:
         source = _evaluated(source, measures, reading, output)
-    elif not are_mteb_folders(tables, kind):
+    else:
         found = read_tools(tables, kind, *measures, by_dataset=True)
         source = source if found is None else of_kind("Leaderboard", found, tables)
     if lower or higher:
         from steadyrank.data.read.leaderboards import read_leaderboard
 
-        table = read_leaderboard(source, subsets=options.pop("subsets"))
+        table = read_leaderboard(source)
         source = table.directed(lower=lower, higher=higher)
     options |= {"jobs": output.jobs, "rng": output.seed}
     with output.progress("blocks of samples") as progress:

@@ -12,7 +12,6 @@ from steadyrank.cli.inputs import (
     facet_from_option,
     judge_option,
     load_graded,
-    named_files,
     note_judges,
     scores_options,
 )
@@ -36,8 +35,6 @@ study_options = opt.options(
     {
         "--topics n_topics N,N,…": "Estimate stability for these numbers of topics.",
         "--levels L,L,… = 0.8,0.9,0.95": "Find the topics that these levels of stability require.",
-        "--facet COLUMN = auto": "Add a third facet: a run-info column whose values all systems "
-        "have, such as assessor; auto (the runs of a system are its instances); or none.",
         "--instances n_instances K,K,…": "Estimate stability for these numbers of instances "
         "[default: 1,2,5,10].",
         "--facets F,F,…": "Estimate components of these facets: judge, answer or draw [default: "
@@ -51,20 +48,13 @@ study_options = opt.options(
         ),
         "--target E float": "Plan for this standard error of a difference of two systems.",
         "--confidence = 0.95": "Compute intervals at this level of confidence.",
-        "--alpha (0,1) = 0.05": (
-            "Test at this level of significance which runs could be first.",
-            opt.IS_LEVEL,
-        ),
     }
 )
 
 
 @subcommand("stability")
 @scores_options
-@judge_option(
-    "Rank this assessor, as the order of documents by their grades, among the runs; two or more "
-    "judges are a facet."
-)
+@judge_option("Count these judgments and QRELS, or two or more of these, as judges: a facet.")
 @facet_from_option
 @study_options
 @opt.plot_option("coefficients against topics, or shares of a difference,")
@@ -82,16 +72,13 @@ def command(
 
     Takes QRELS RUN... or --scores FILE. E rho² is how reliably the topics order systems like these,
     and Phi how reliably they measure them. Both are shown for other numbers of topics, with the
-    topics required for given levels, and whether these topics can separate the runs that could be
-    first. If --run-info or --system-from say that runs are instances of systems, instances are a
-    third facet. If scores have judges or answers (columns of a long table, or --judge twice), the
-    variance of a difference of two systems is split into topics, judges, answers and the rest. CSV
-    holds the figures by number of topics and instances, or topics, answers and judges.
+    topics required for given levels. If --run-info or --system-from say that runs are instances of
+    systems, instances are a third facet. If scores have judges or answers (columns of a long table,
+    or --judge), the variance of a difference of two systems is split into topics, judges, answers
+    and the rest. CSV holds the figures by number of topics and instances, or topics, answers and
+    judges.
     """
-    assessor = named_files("--judge", judge_files) if len(judge_files) == 1 else {}
-    if assessor and inputs.has_scores:
-        raise InputError("--judge requires QRELS RUN...: scores alone do not order documents")
-    scores = load_graded(inputs, output, () if assessor else judge_files, facet_from)
+    scores = load_graded(inputs, output, judge_files, facet_from)
     if len(scores.measures) > 1 and output.plot is not None:
         raise InputError("--plot takes one measure: name it with -m")
     if len(set(scores.run_info.get("judge", ()))) == 1:
@@ -104,8 +91,6 @@ def command(
     options |= {"n_topics": options["n_topics"] or [], "rng": output.seed, "jobs": output.jobs}
     options |= {name: options[name] or () for name in ("n_answers", "n_judges")}
     options |= {"facets": options["facets"] or None, "costs": options.pop("cost")}
-    if assessor:
-        options |= {"qrels": inputs.files[0], "judges": assessor}
     results = tuple(stability(scores, measure=name, **options) for name in scores.measures)
     is_graded = isinstance(results[0], FacetsResult)
     output.show((facets_view.VIEW if is_graded else VIEW).text, results)

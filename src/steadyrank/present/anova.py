@@ -13,16 +13,6 @@ from typing import Any
 from steadyrank.present.cells import signed
 from steadyrank.present.table import Cell
 from steadyrank.present.view import Col, Row
-from steadyrank.stats.anova.balanced import Anova
-
-POWER = {"observed": "lambda = df F", "omega": "lambda = max(0, df (F − 1))"}
-
-
-def power_words(table: Anova | None) -> list[str]:
-    """Explain the column of observed power, if there is one."""
-    if table is None or table.power is None:
-        return []
-    return [f"Power: observed power, {POWER[table.power]}."]
 
 
 def anova_lines(subject: Any, rows: Sequence[Row]) -> list[dict[str, Any]]:
@@ -50,7 +40,6 @@ ANOVA = (
         about="an interval that begins at 0 is compatible with no effect",
     ),
     Col("effect", form=_effect),
-    Col("power", when="known"),
 )
 """The columns of an ANOVA table as papers print it, over the rows that `anova_lines` makes."""
 

@@ -65,13 +65,10 @@ def within(estimate: float, expected: float, standard_error: float, width: float
 
 def test_same_seed_same_bytes(small):
     assert digest(simulated_track(**SMALL)) == digest(small)
+    assert digest(simulated_track(**SMALL, rng=1)) != digest(small)
     assert small.seed == 0
     drawn = simulated_track(**SMALL, rng=np.random.default_rng(0))
     assert digest(simulated_track(**SMALL, rng=drawn.seed)) == digest(drawn)
-
-
-def test_another_seed_makes_another_track(small):
-    assert digest(simulated_track(**SMALL, rng=1)) != digest(small)
 
 
 def test_more_topics_leave_the_first_as_they_are(small):
@@ -86,6 +83,8 @@ def test_more_topics_leave_the_first_as_they_are(small):
 
 
 def test_sizes_and_names(small):
+    assert repr(small).startswith("<SimulatedTrack: 8 runs of 4 teams, 6 topics, ")
+    assert not small.truth.instance_effects.any(), "a system with one run is deterministic"
     assert len(small.runs) == 8
     assert small.teams == ("team1", "team2", "team3", "team4")
     assert small.truth.systems[:3] == ("team1-s1", "team1-s2", "team2-s1")
@@ -106,11 +105,6 @@ def test_instances_share_their_system(partly_pooled):
     assert runs[0].ranking("301") != runs[1].ranking("301")
 
 
-def test_a_deterministic_system_has_no_instance_effect(small):
-    assert not small.truth.instance_effects.any()
-    assert small.truth.model.interaction == small.truth.model.team_topic + 0.12
-
-
 def test_scores_come_on_different_scales_and_tie(small):
     lows = np.array([run.scores.min() for run in small.runs])
     highs = np.array([run.scores.max() for run in small.runs])
@@ -120,14 +114,6 @@ def test_scores_come_on_different_scales_and_tie(small):
     assert (lows < -3).sum() == 2  # logits
     ties = [(np.diff(run.scores) == 0).sum() for run in small.runs]
     assert sum(ties) > 0
-
-
-def test_it_says_what_it_is(small):
-    assert (
-        repr(small)
-        == f"<SimulatedTrack: 8 runs of 4 teams, 6 topics, {len(small.qrels)} judgments>"
-    )
-    assert repr(small.truth) == "<TrackTruth: 8 systems, 6 topics>"
 
 
 # The pool
@@ -154,23 +140,10 @@ def test_judged_is_what_the_pooled_runs_contributed(which, request):
         assert dict(zip(documents, contributed, strict=True)) == pool_of(track, topic, 20)
 
 
-def test_unpooled_runs_contribute_nothing(partly_pooled):
-    assert len(partly_pooled.pooled) == 8
-    assert all("-s1-" in name for name in partly_pooled.pooled)
-
-
-def test_some_retrieved_documents_are_not_judged(small):
-    retrieved = {document for document, _ in small.runs[0].ranking("301")}
-    judged = set(small.qrels.judgments("301"))
-    assert retrieved - judged
-    assert set(small.complete.judgments("301")) - judged
-
-
 def test_pooled_grades_are_the_true_grades(small):
     for t, topic in enumerate(small.complete.topics):
         truth = small.complete.judgments(topic)
         assert len(truth) == small.truth.n_relevant[t]
-        assert list(truth.values()).count(2) == small.truth.n_highly_relevant[t]
         for document, grade in small.qrels.judgments(topic).items():
             assert grade == truth.get(document, 0)
 
@@ -185,9 +158,8 @@ def test_teams_overlap(default):
 # Files
 
 
-@pytest.mark.parametrize("compress", [False, True])
-def test_files_read_back_exactly(tmp_path, partly_pooled, compress):
-    partly_pooled.write(tmp_path / "track", compress=compress)
+def test_files_read_back_exactly(tmp_path, partly_pooled):
+    partly_pooled.write(tmp_path / "track")
     root = tmp_path / "track"
     runs = sr.read_runs(root / "runs", run_info=root / "run-info.csv")
     assert len(runs) == len(partly_pooled.runs)
@@ -205,26 +177,9 @@ def test_files_read_back_exactly(tmp_path, partly_pooled, compress):
         assert again.documents.to_list() == qrels.documents.to_list()
 
 
-def test_ranks_in_the_file_are_the_runs_own(tmp_path, small):
-    small.write(tmp_path)
-    lines = (tmp_path / "runs" / "team1-s1.run").read_text().splitlines()
-    expected = [document for document, _ in small.runs[0].ranking("301")]
-    assert [line.split()[2] for line in lines[:100]] == expected
-    assert [int(line.split()[3]) for line in lines[:100]] == list(range(1, 101))
-
-
-def test_the_truth_is_written(tmp_path, small):
-    small.write(tmp_path)
-    truth = json.loads((tmp_path / "truth.json").read_text())
-    assert truth["effects"] == small.truth.effects.tolist()
-    assert truth["model"]["topic"] == small.truth.model.topic
-    assert truth["design"]["pool_depth"] == 20
-    assert truth["pooled"] == list(small.pooled)
-
-
 def test_the_same_track_writes_the_same_bytes(tmp_path, small):
     for name in ("a", "b"):
-        small.write(tmp_path / name, compress=True)
+        small.write(tmp_path / name)
     for path in (tmp_path / "a").rglob("*.*"):
         twin = tmp_path / "b" / path.relative_to(tmp_path / "a")
         assert path.read_bytes() == twin.read_bytes()
@@ -236,12 +191,6 @@ def test_a_folder_with_other_runs_is_refused(tmp_path, small):
     (tmp_path / "runs" / "stranger.run").write_text("")
     with pytest.raises(sr.InputError, match=r"stranger\.run"):
         small.write(tmp_path)
-
-
-def test_a_file_in_the_folders_place_is_refused(tmp_path, small):
-    (tmp_path / "track").write_text("")
-    with pytest.raises(sr.InputError, match="this is a file, and a folder is needed"):
-        small.write(tmp_path / "track")
 
 
 # Moments
@@ -289,11 +238,11 @@ def test_topics_have_their_distribution():
     truth, model = track.truth, track.truth.model
     variance_error = model.topic * math.sqrt(2 / 400)
     assert within(float((truth.difficulties**2).mean()), model.topic, variance_error)
-    median_error = math.sqrt(math.pi / 2 / 400) * model.relevant_log_sd
+    median_error = math.sqrt(math.pi / 2 / 400) * 1.15
     assert within(
         math.log(np.median(truth.n_relevant)), math.log(model.relevant_median), median_error
     )
-    highly, total = truth.n_highly_relevant.sum(), truth.n_relevant.sum()
+    highly, total = (track.complete.grades == 2).sum(), truth.n_relevant.sum()
     assert within(highly / total, 0.25, math.sqrt(0.25 * 0.75 / total))
     assert truth.n_relevant.min() == 3
     assert (truth.n_relevant >= 400).sum() >= 3
@@ -301,7 +250,7 @@ def test_topics_have_their_distribution():
 
 def test_document_noise_is_shared_as_the_model_says():
     # 5 standard errors of a correlation: false alarms below 1 in 10^5.
-    model, n_documents = TrackModel(), 20_000
+    n_documents = 20_000
     design = TrackDesign(
         n_teams=2,
         runs_per_team=2,
@@ -315,7 +264,7 @@ def test_document_noise_is_shared_as_the_model_says():
     grades = np.zeros(n_documents, np.int32)
     grades[0] = 1
     signals = np.zeros(design.shape)
-    latents = draw_latents(model, design, grades, signals, np.random.default_rng(13))
+    latents = draw_latents(design, grades, signals, np.random.default_rng(13))
     found = np.corrcoef(latents.reshape(8, -1)[:, 1:])
     for other, expected in ((1, 0.95), (2, 0.7), (4, 0.5)):  # instance, system, team
         error = (1 - expected**2) / math.sqrt(n_documents)
@@ -335,20 +284,18 @@ def test_true_means_agree_with_the_runs_under_complete_judgments():
     )
     scores = sr.evaluate(track.runs, track.complete, ["AP"]).matrix()
     expected = true_means(track.truth, n_topics=1500, rng=15)
-    errors = np.hypot(scores.std(axis=1, ddof=1) / math.sqrt(300), expected.standard_errors)
+    drawn = expected.matrix()
+    errors = np.hypot(scores.std(axis=1) / math.sqrt(299), drawn.std(axis=1) / math.sqrt(1499))
     assert errors.max() < 0.01
-    for found, mean, error in zip(scores.mean(axis=1), expected.means, errors, strict=True):
+    for found, mean, error in zip(scores.mean(axis=1), drawn.mean(axis=1), errors, strict=True):
         assert within(found, mean, error, 4.5)
 
 
 def test_true_means_follow_the_effects(small):
     expected = true_means(small.truth, n_topics=50)
     best_first = np.argsort(-small.truth.effects)
-    assert (np.diff(expected.values[best_first], axis=0) <= 0).all()
-    frame = expected.to_frame()
-    assert frame["system"].tolist() == list(small.truth.systems)
-    assert frame["mean"].tolist() == expected.means.tolist()
-    assert repr(expected) == "<TrueMeans: 8 systems over 50 topics>"
+    assert (np.diff(expected.matrix()[best_first], axis=0) <= 0).all()
+    assert expected.runs == small.truth.systems
     again = true_means(small.truth, n_topics=50)
     assert again.values.tobytes() == expected.values.tobytes()
 
@@ -356,7 +303,7 @@ def test_true_means_follow_the_effects(small):
 def test_without_system_variance_all_systems_are_equal():
     track = simulated_track(**SMALL, model=TrackModel(team=0, system=0))
     assert not track.truth.effects.any()
-    assert len(set(true_means(track.truth, n_topics=20).means.tolist())) == 1
+    assert len(set(true_means(track.truth, n_topics=20).mean()[0].tolist())) == 1
 
 
 def test_a_default_track_resembles_real_ones(default):
@@ -432,10 +379,6 @@ def test_the_smallest_track():
         ("team", -0.1),
         ("instance_topic", -1),
         ("signal", math.nan),
-        ("common_noise", 0.9),
-        ("team_noise", 1.5),
-        ("highly_relevant_share", 2),
-        ("relevant_noise", 0),
         ("relevant_median", -1),
         ("topic", "large"),
     ],
@@ -443,14 +386,3 @@ def test_the_smallest_track():
 def test_a_bad_parameter_is_named(parameter, value):
     with pytest.raises(sr.InputError, match=parameter):
         TrackModel(**{parameter: value})
-
-
-def test_shares_of_noise_may_fill_the_whole():
-    model = TrackModel(common_noise=0.7, team_noise=0.2, instance_noise=0.1)
-    assert model.system_noise == 0
-    assert simulated_track(**SMALL, model=model).runs
-
-
-def test_true_means_need_topics(small):
-    with pytest.raises(sr.InputError, match="n_topics"):
-        true_means(small.truth, n_topics=1)

@@ -15,21 +15,17 @@ from plain_tables import refused, words
 from statsmodels.stats.anova import anova_lm
 
 from steadyrank.stats.anova.gstudy import (
+    DESIGNS,
     GStudy,
-    crossed_components,
     mean_square_loads,
     nested_components,
     pivotal_draws,
-    terms_of_design,
     variance_components,
 )
+from steadyrank.stats.facets.components import Sizes, graded_components
 
 NESTED = ("system", "topic", "instance", "system_topic", "residual")
-CROSSED = words(
-    """
-    system topic instance system_topic system_instance topic_instance residual
-    """
-)
+CROSSED = words("system topic judge system:topic system:judge topic:judge residual")
 
 
 def brennan():
@@ -40,18 +36,21 @@ def brennan():
     return np.moveaxis(np.array(by_occasion, float), 0, 2)
 
 
+def crossed(cube):
+    """Components of scores [system, topic, judge]."""
+    return graded_components(cube[:, :, None, :, None])
+
+
 def test_the_books_crossed_study():
     # As printed there, to four digits: variance components, and D-study coefficients by hand.
-    g = crossed_components(brennan(), facet="occasion")
+    g = crossed(brennan())
     printed = [0.5528, 0.4417, 0.0074, 0.5750, 0.1009, 0.1565, 0.9352]
     assert list(g.variance.values()) == pytest.approx(printed, abs=5e-5)
-    names = ["system", "topic", "occasion", "system_topic", "system_occasion", "topic_occasion"]
-    assert list(g.variance) == [*names, "residual"]
-    assert (g.n_systems, g.n_topics, g.n_instances, g.n_runs) == (10, 4, 2, 20)
+    assert list(g.variance) == list(CROSSED)
     relative = 0.5750 / 4 + 0.1009 / 2 + 0.9352 / 8
     absolute = relative + 0.4417 / 4 + 0.0074 / 2 + 0.1565 / 8
-    assert g.e_rho2(4, 2) == pytest.approx(0.5528 / (0.5528 + relative), abs=1e-4)
-    assert g.phi(4, 2) == pytest.approx(0.5528 / (0.5528 + absolute), abs=1e-4)
+    assert g.e_rho2(g.sizes) == pytest.approx(0.5528 / (0.5528 + relative), abs=1e-4)
+    assert g.phi(Sizes(topics=4, judges=2)) == pytest.approx(0.5528 / (0.5528 + absolute), abs=1e-4)
 
 
 def test_a_nested_study_by_hand():
@@ -101,29 +100,25 @@ def test_expected_mean_squares_as_tables_of_textbooks_have_them():
         [0, 0, 0, 0, 0, m, 1],
         [0, 0, 0, 0, 0, 0, 1],
     ]
-    for design, table in (("nested", nested), ("crossed", crossed)):
-        indices = list(terms_of_design(design, "instance").values())
+    shared = ("s", "t", "i", "st", "si", "ti", "sti")
+    for indices, table in ((list(DESIGNS["nested"].values()), nested), (shared, crossed)):
         loads = mean_square_loads(indices, {"s": m, "t": n, "i": k})
         np.testing.assert_array_equal(loads, table)
 
 
-def labels(design, sizes, systems=None):
+def labels(sizes, systems=None):
     """Component to the number of its effect in each cell [run, topic]."""
     m, n, k = sizes
     systems = np.repeat(np.arange(m), k) if systems is None else np.asarray(systems)
     runs = np.arange(len(systems))
-    own = runs if design == "nested" else runs % k
-    s, t, i = np.broadcast_arrays(systems[:, None], np.arange(n), own[:, None])
-    found = {
+    s, t, i = np.broadcast_arrays(systems[:, None], np.arange(n), runs[:, None])
+    return {
         "system": s,
         "topic": t,
         "instance": i,
         "system_topic": n * s + t,
         "residual": np.arange(len(runs) * n).reshape(-1, n),
     }
-    if design == "crossed":
-        found |= {"system_instance": k * s + i, "topic_instance": k * t + i}
-    return found
 
 
 def indicators(codes):
@@ -136,7 +131,7 @@ def test_nested_estimates_are_unbiased_exactly(systems):
     # variance times sum z'Az over the indicators z of that component's effects: 1 for its own, 0
     # for all others. Nothing of the equations of expected mean squares goes into this.
     codes = np.repeat(np.arange(3), 2) if systems is None else systems
-    found = labels("nested", (len(set(codes)), 4, None), codes)
+    found = labels((len(set(codes)), 4, None), codes)
     table = [
         [
             sum(nested_components(z, codes).raw[name] for z in indicators(found[each]))
@@ -148,15 +143,10 @@ def test_nested_estimates_are_unbiased_exactly(systems):
 
 
 def test_crossed_estimates_are_unbiased_exactly():
-    m, n, k = 3, 4, 2
-    found = labels("crossed", (m, n, k))
-
-    def raw(z):
-        return crossed_components(z.reshape(m, k, n).transpose(0, 2, 1)).raw
-
-    table = [
-        [sum(raw(z)[name] for z in indicators(found[each])) for each in CROSSED] for name in CROSSED
-    ]
+    s, t, j = np.indices((3, 4, 2))
+    effects = (s, t, j, 4 * s + t, 2 * s + j, 2 * t + j, 8 * s + 2 * t + j)
+    found = [[crossed(z).raw for z in indicators(codes)] for codes in effects]
+    table = [[sum(raw[name] for raw in each) for each in found] for name in CROSSED]
     np.testing.assert_allclose(table, np.eye(7), atol=1e-12)
 
 
@@ -169,21 +159,6 @@ def test_mean_squares_by_least_squares():
     # statsmodels 0.14: sums of squares of nested least-squares fits.
     cube = np.random.default_rng(1).random((4, 5, 3))
     frame = long_frame(cube)
-    terms = {
-        "C(s)": "system",
-        "C(t)": "topic",
-        "C(i)": "instance",
-        "C(s):C(t)": "system_topic",
-        "C(s):C(i)": "system_instance",
-        "C(t):C(i)": "topic_instance",
-        "Residual": "residual",
-    }
-    formula = "y ~ C(s) + C(t) + C(i) + C(s):C(t) + C(s):C(i) + C(t):C(i)"
-    table = anova_lm(smf.ols(formula, frame).fit())
-    g = crossed_components(cube)
-    for term, name in terms.items():
-        assert g.mean_squares[name] == pytest.approx(table["sum_sq"][term] / table["df"][term])
-        assert g.df[name] == table["df"][term]
     table = anova_lm(smf.ols("y ~ C(s) + C(t) + C(s):C(t) + C(s):C(i)", frame).fit())
     own = nested_components(cube.transpose(0, 2, 1).reshape(12, 5), np.repeat(range(4), 3))
     terms = {
@@ -198,11 +173,11 @@ def test_mean_squares_by_least_squares():
         assert own.df[name] == table["df"][term]
 
 
-def drawn(rng, design, sizes, variance, systems=None):
+def drawn(rng, sizes, variance, systems=None):
     """Scores [run, topic] with normal effects of these variances."""
     return sum(
         rng.normal(0, math.sqrt(variance[name]), codes.max() + 1)[codes]
-        for name, codes in labels(design, sizes, systems).items()
+        for name, codes in labels(sizes, systems).items()
     )
 
 
@@ -210,7 +185,7 @@ def test_restricted_maximum_likelihood_agrees_where_nothing_is_negative():
     # statsmodels 0.14 MixedLM: on balanced data REML and mean squares have the same solution as
     # long as no component is negative.
     truth = dict(zip(NESTED, (2.0, 2.0, 0.4, 0.5, 0.2), strict=True))
-    scores = drawn(np.random.default_rng(12), "nested", (4, 6, 3), truth)
+    scores = drawn(np.random.default_rng(12), (4, 6, 3), truth)
     g = nested_components(scores, np.repeat(range(4), 3))
     assert min(g.raw.values()) > 0
     cube = scores.reshape(4, 3, 6).transpose(0, 2, 1)
@@ -228,29 +203,20 @@ def test_restricted_maximum_likelihood_agrees_where_nothing_is_negative():
 
 
 @pytest.mark.parametrize(
-    ("design", "sizes", "systems"),
-    [
-        ("nested", (8, 12, 3), None),
-        ("nested", (6, 10, None), [0, 0, 0, 0, 1, 1, 2, 3, 4, 4, 5, 5]),
-        ("crossed", (8, 12, 3), None),
-    ],
+    ("sizes", "systems"),
+    [((8, 12, 3), None), ((6, 10, None), [0, 0, 0, 0, 1, 1, 2, 3, 4, 4, 5, 5])],
 )
-def test_known_components_are_recovered(design, sizes, systems):
+def test_known_components_are_recovered(sizes, systems):
     # Means over 300 studies; each estimate's own spread gives the band of 4.5 standard errors.
-    # At most 7 components in 3 designs: a false alarm once in 7,000.
+    # 5 components in 2 designs: a false alarm once in 14,000.
     rng = np.random.default_rng(3)
-    names = NESTED if design == "nested" else CROSSED
-    truth = dict(zip(names, (1.0, 2.0, 0.5, 0.4, 0.3, 0.2, 0.1), strict=False))
-    m, n, k = sizes
+    truth = dict(zip(NESTED, (1.0, 2.0, 0.5, 0.4, 0.3), strict=True))
+    m, _, k = sizes
     codes = np.repeat(np.arange(m), k) if systems is None else systems
     found = []
     for _ in range(300):
-        scores = drawn(rng, design, sizes, truth, systems)
-        if design == "nested":
-            found.append(nested_components(scores, codes).raw)
-        else:
-            found.append(crossed_components(scores.reshape(m, k, n).transpose(0, 2, 1)).raw)
-    for name in names:
+        found.append(nested_components(drawn(rng, sizes, truth, systems), codes).raw)
+    for name in NESTED:
         each = np.array([raw[name] for raw in found])
         assert abs(each.mean() - truth[name]) < 4.5 * each.std() / math.sqrt(300)
 
@@ -278,35 +244,28 @@ def test_copies_of_runs_leave_the_closed_intervals_of_two_facets():
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("design", "sizes", "systems", "variance"),
+    ("sizes", "systems", "variance"),
     [
-        ("nested", (10, 25, 3), None, (0.005, 0.03, 0.001, 0.005, 0.004)),
-        ("nested", (5, 10, 3), None, (0.005, 0.03, 0, 0, 0.01)),
+        ((10, 25, 3), None, (0.005, 0.03, 0.001, 0.005, 0.004)),
+        ((5, 10, 3), None, (0.005, 0.03, 0, 0, 0.01)),
         (
-            "nested",
             (7, 20, None),
             [0, 0, 0, 0, 0, 0, 1, 1, 2, 2, 3, 3, 3, 4, 5, 6, 6],
             (0.005, 0.03, 0.001, 0.005, 0.004),
         ),
-        ("crossed", (10, 25, 3), None, (0.005, 0.03, 0.001, 0.005, 0.001, 0.001, 0.004)),
     ],
 )
-def test_intervals_cover_the_coefficients(design, sizes, systems, variance):
+def test_intervals_cover_the_coefficients(sizes, systems, variance):
     # 300 studies with known components, for their own design and for 100 topics × 1 instance.
     # 2,000 studies gave coverages of .94 to .965, which 300 miss by 3 standard errors, below .90
-    # or above .995, once in 700: 16 figures, a false alarm with one seed in 40.
+    # or above .995, once in 700: 12 figures, a false alarm with one seed in 60.
     rng = np.random.default_rng(6)
-    names = NESTED if design == "nested" else CROSSED
-    truth = dict(zip(names, variance, strict=True))
+    truth = dict(zip(NESTED, variance, strict=True))
     m, n, k = sizes
     codes = np.repeat(np.arange(m), k) if systems is None else np.array(systems)
     hits = np.zeros((2, 2))
     for seed in range(300):
-        scores = drawn(rng, design, sizes, truth, systems)
-        if design == "nested":
-            g = nested_components(scores, codes)
-        else:
-            g = crossed_components(scores.reshape(m, k, n).transpose(0, 2, 1))
+        g = nested_components(drawn(rng, sizes, truth, systems), codes)
         known = GStudy(**{**as_dict(g), "variance": truth})
         draws = pivotal_draws(g, n_draws=600, rng=seed)
         for i, at in enumerate([(n, g.n_instances), (100, 1)]):
@@ -328,31 +287,30 @@ def test_coefficients_stay_in_bounds_and_grow(seed, m, n, k):
     rng = np.random.default_rng(seed)
     cube = rng.random((m, n, k)) + rng.random() * rng.random((m, 1, 1)) + rng.random((1, n, 1))
     flat, codes = cube.transpose(0, 2, 1).reshape(m * k, n), np.repeat(range(m), k)
-    for g in (crossed_components(cube), nested_components(flat, codes)):
-        draws = pivotal_draws(g, n_draws=500)
-        for topics, instances in product((1, n, 1000), (1, k)):
-            low, high = draws.interval("e_rho2", topics, instances)
-            assert 0 <= low <= g.e_rho2(topics, instances) <= high <= 1
-            low, high = draws.interval("phi", topics, instances)
-            assert 0 <= low <= g.phi(topics, instances) <= high <= 1
-            assert g.phi(topics, instances) <= g.e_rho2(topics, instances)
-            assert g.e_rho2(topics, instances) <= g.e_rho2(topics + 1, instances)
-            assert g.e_rho2(topics, instances) <= g.e_rho2(topics, instances + 1)
-        for level in (0.5, 0.9):
-            needed = g.topics_for_phi(level, k)
-            assert needed >= g.topics_for_e_rho2(level, k) >= 1
-            if math.isfinite(needed):
-                assert g.phi(needed, k) >= level * (1 - 1e-9)
-                assert needed == 1 or g.phi(needed - 1, k) < level
-            low, high = draws.interval("topics_for_phi", level, k)
-            assert 1 <= low <= needed <= high
+    g = nested_components(flat, codes)
+    draws = pivotal_draws(g, n_draws=500)
+    for topics, instances in product((1, n, 1000), (1, k)):
+        low, high = draws.interval("e_rho2", topics, instances)
+        assert 0 <= low <= g.e_rho2(topics, instances) <= high <= 1
+        low, high = draws.interval("phi", topics, instances)
+        assert 0 <= low <= g.phi(topics, instances) <= high <= 1
+        assert g.phi(topics, instances) <= g.e_rho2(topics, instances)
+        assert g.e_rho2(topics, instances) <= g.e_rho2(topics + 1, instances)
+        assert g.e_rho2(topics, instances) <= g.e_rho2(topics, instances + 1)
+    for level in (0.5, 0.9):
+        needed = g.topics_for_phi(level, k)
+        assert needed >= g.topics_for_e_rho2(level, k) >= 1
+        if math.isfinite(needed):
+            assert g.phi(needed, k) >= level * (1 - 1e-9)
+            assert needed == 1 or g.phi(needed - 1, k) < level
+        low, high = draws.interval("topics_for_phi", level, k)
+        assert 1 <= low <= needed <= high
 
 
 def test_a_level_is_needed_by_as_many_topics_as_reach_it_surely():
     # The upper end of topics for a level is where the lower end of the coefficient reaches it.
     scores = drawn(
         np.random.default_rng(7),
-        "nested",
         (10, 20, 4),
         dict(zip(NESTED, (1, 1, 0.01, 0.3, 0.3), strict=True)),
     )
@@ -401,13 +359,11 @@ def test_topics_that_a_run_lacks_are_left_out_and_nonsense_is_refused():
     cube = np.random.default_rng(11).random((3, 6, 2))
     holed = np.concatenate([cube, np.full((3, 2, 2), 0.5)], axis=1)
     holed[0, 6, 1] = holed[2, 7, 0] = np.nan
-    assert crossed_components(holed).n_dropped == 2
-    assert crossed_components(holed).raw == pytest.approx(crossed_components(cube).raw)
-    flat = holed.transpose(0, 2, 1).reshape(6, 8)
-    assert nested_components(flat, [0, 0, 1, 1, 2, 2]).n_topics == 6
+    flat, systems = holed.transpose(0, 2, 1).reshape(6, 8), [0, 0, 1, 1, 2, 2]
+    g = nested_components(flat, systems)
+    assert (g.n_topics, g.n_dropped) == (6, 2)
+    assert g.raw == pytest.approx(nested_components(flat[:, :6], systems).raw)
     refused("a system with at least 2 runs; got 6 systems", nested_components, flat, range(6))
     refused("got 1 systems", nested_components, flat, [0] * 6)
-    refused("2 levels of assessor", crossed_components, cube[:, :, :1], facet="assessor")
-    refused("got 3 systems and 0 topics", crossed_components, np.full((3, 4, 2), np.nan))
-    refused("got 2 dimensions", crossed_components, flat)
-    refused("level must lie strictly", crossed_components(cube).topics_for_phi, 1.0, 2)
+    refused("got 3 systems and 0 topics", nested_components, np.full((6, 4), np.nan), systems)
+    refused("level must lie strictly", g.topics_for_phi, 1.0, 2)

@@ -321,7 +321,7 @@ def test_the_sound_mode_has_no_pvalue_anywhere(scores, result, published):
     for rows in (shown["anova"], *shown["anovas"].values()):
         assert [row["source"] for row in rows] == PAPER_SOURCES
         for row in rows:
-            assert np.isnan([row["f"], row["pvalue"], row["power"]]).all()
+            assert np.isnan([row["f"], row["pvalue"]]).all()
             assert row["tested_against"] is None
             is_effect = row["source"] in PAPER_SOURCES[1:7]
             assert (row["omega_squared_interval"] is not None) == is_effect
@@ -566,8 +566,6 @@ def test_a_measure_agrees_perfectly_with_a_copy_of_itself(scores):
         ({"ties": "c"}, "unknown treatment of ties"),
         ({"measures": ["AP"]}, "at least two measures, got AP"),
         ({"measures": ["AP", "nDGC"]}, "did you mean 'nDCG'"),
-        ({"power": "sound", "mode": "paper"}, "unknown convention of power"),
-        ({"power": "omega"}, 'power restates p, which mode="sound" does not give'),
         ({"mode": "papers"}, "did you mean 'paper'"),
         ({"n_interval_samples": 5}, "n_interval_samples must be a whole number of at least 20"),
     ],

@@ -127,10 +127,14 @@ def test_mode_paper_tests_the_component(result):
 
 def test_factors_that_cannot_be_used_are_refused():
     scores = scores_with(6)
-    with pytest.raises(sr.InputError, match="fewer than two levels"):
-        sr.agree(scores, topic_sizes=[5], system_sizes=[3], n_samples=3, factors="stemmer")
+    sizes = {"topic_sizes": [5], "system_sizes": [3], "n_samples": 3}
+    with pytest.raises(sr.InputError, match="groups the levels, .*, or use stop_list"):
+        sr.agree(scores, **sizes, factors="stemmer")
     with pytest.raises(sr.InputError, match="factor"):
-        sr.agree(scores, topic_sizes=[5], system_sizes=[3], n_samples=3, factors="stemer")
+        sr.agree(scores, **sizes, factors="stemer")
+    with pytest.warns(sr.SteadyrankWarning, match="levels of stemmer have 3 systems: it is left"):
+        found = sr.agree(scores, **sizes, factors=["stemmer", "stop_list"])
+    assert [one.component for one in found.components] == ["stop_list"]
 
 
 def test_runs_without_a_level_are_left_out_and_told():

@@ -74,18 +74,6 @@ def test_tests_speak_of_other_topics_unless_the_published_ones_are_asked_for(sco
     assert both.anova.source("stemmer").pvalue == result.anova.source("stemmer").pvalue
 
 
-def test_an_unbalanced_grid_is_tested_against_the_one_residual_it_has(scores):
-    pytest.importorskip("statsmodels")
-    gap = scores.select(runs=scores.runs[1:])
-    found = sr.components(gap, factors=["stop_list", "stemmer"], unbalanced="type3")
-    assert (found.type_three, found.strata) == (True, "none")
-    assert "for these topics only" in notes_of(found)[0]
-    levels = VIEW.made([found], only=["component-levels"])[0]
-    assert "do not overlap, and may where they do" in levels.caption
-    with pytest.raises(sr.InputError, match="strata topic require a balanced grid"):
-        sr.components(gap, factors=["stop_list", "stemmer"], unbalanced="type3", strata="topic")
-
-
 def test_the_table_is_that_of_the_grid_laid_out(scores, published):
     result = published
     grid = scores.values[0].reshape(2, 3, 4, N_TOPICS)
@@ -232,15 +220,6 @@ def test_runs_alike_in_all_factors_are_replicates():
     assert fewer.n_replicates == 4
 
 
-def test_interactions_can_be_limited(scores, published):
-    found = sr.components(scores, factors=list(LEVELS), interactions=1, mode="paper")
-    assert [line.source for line in found.anova.sources[1:-2]] == list(LEVELS)
-    joint = [line for line in published.anova.sources if ":" in line.source]
-    assert found.anova.source("error").ss == pytest.approx(
-        published.anova.source("error").ss + sum(line.ss for line in joint)
-    )
-
-
 def test_incomplete_topics_are_left_out_and_counted(scores):
     values = scores.values.copy()
     values[0, 3, 5] = np.nan
@@ -269,11 +248,9 @@ def test_an_incomplete_grid_is_refused_by_name(scores):
         ({"factors": []}, "at least one factor"),
         ({"factors": ["model", "model"]}, "each once, got model, model"),
         ({"factors": ["models"]}, "unknown factor 'models': did you mean 'model'"),
-        ({"interactions": 0}, "interactions must be at least 1"),
         ({"strata": "topics"}, "did you mean 'topic'"),
         ({"measure": "nDCG"}, "unknown measure 'nDCG'"),
         ({"confidence": 0.0}, "confidence must lie strictly between"),
-        ({"power": "yes"}, "unknown convention"),
     ],
 )
 def test_wrong_input_is_refused_by_name(scores, options, message):

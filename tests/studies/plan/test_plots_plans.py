@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -102,7 +104,7 @@ def test_stability_has_a_line_for_each_number_of_instances():
 
 
 def test_stability_of_two_facets():
-    result = sr.stability(scores(), facet="none")
+    result = sr.stability(replace(scores(), run_info={}))
     relative, absolute = shown(sr.plot(result))
     assert absolute.get_legend() is None
     assert (marks(relative), marks(absolute)) == ([(12, result.e_rho2)], [(12, result.phi)])

@@ -12,7 +12,7 @@ import pytest
 
 import steadyrank as sr
 from steadyrank.data.track.simulated import TrackModel, true_means
-from steadyrank.stats.anova.gstudy import crossed_components, nested_components
+from steadyrank.stats.anova.gstudy import nested_components
 from steadyrank.studies.stability.view import VIEW
 
 stability_json, stability_text = VIEW.json, VIEW.text
@@ -39,19 +39,11 @@ def matrix_of(m=4, n=12, k=3, seed=0):
 
 
 SYSTEMS = [f"s{i // 3}" for i in range(12)]
-ASSESSORS = [f"judge{i % 3}" for i in range(12)]
 
 
 @pytest.fixture
 def nested():
     return scores_of(matrix_of(), system=SYSTEMS)
-
-
-@pytest.fixture
-def crossed():
-    rng = np.random.default_rng(1)
-    shared = np.array([[-0.1], [0.0], [0.1]]) + rng.normal(0, 0.1, (3, 12))
-    return scores_of(matrix_of() + np.tile(shared, (4, 1)), system=SYSTEMS, assessor=ASSESSORS)
 
 
 def test_runs_of_a_system_are_its_instances(nested):
@@ -79,79 +71,27 @@ def test_runs_of_a_system_are_its_instances(nested):
     assert result.d_study([50], [2]) == (result.coefficients[7],)
 
 
-def test_two_facets_if_no_system_has_two_runs_or_if_told(nested):
+def test_two_facets_if_no_system_has_two_runs():
     plain = scores_of(matrix_of())
     own = scores_of(matrix_of(), system=[f"s{i}" for i in range(12)])
-    told = sr.stability(nested, facet="none")
-    for result in (sr.stability(plain), sr.stability(own), told):
+    for result in (sr.stability(plain), sr.stability(own)):
         assert list(result.components.variance) == ["system", "topic", "residual"]
         assert result == sr.stability(plain)
         assert result.instances == ()
         assert "instances" not in result.rows()[0]
-    assert told.d_study([12]) == told.coefficients
+        assert result.d_study([12]) == result.coefficients
 
 
-def test_a_column_that_all_systems_share_is_crossed(crossed):
-    result = sr.stability(crossed, facet="assessor", n_instances=[2])
-    cube = crossed.matrix().reshape(4, 3, 12).transpose(0, 2, 1)
-    assert result.components == crossed_components(cube, facet="assessor")
-    assert result.instances == (3, 2)
-    # Runs in any order, as long as they say what they are.
-    order = np.random.default_rng(1).permutation(12)
-    mixed = crossed.select(runs=[crossed.runs[i] for i in order])
-    shuffled = sr.stability(mixed, facet="assessor", n_instances=[2])
-    assert shuffled.components.raw == pytest.approx(result.components.raw)
-
-
-def test_a_column_of_each_systems_own_values_is_nested(nested):
-    own = nested.with_run_info(seed=[f"{i}" for i in range(12)])
-    result = sr.stability(own, facet="seed")
-    assert result.components.design == "nested"
-    expected = sr.stability(nested).components.raw
-    assert result.components.raw == {
-        "seed" if name == "instance" else name: value for name, value in expected.items()
-    }
-
-
-@pytest.mark.parametrize(
-    ("info", "facet", "message"),
-    [
-        ({"system": SYSTEMS}, "asessor", "unknown facet 'asessor'"),
-        ({"system": SYSTEMS}, "system", "facet 'system': this is the name of another component"),
-        ({"assessor": ASSESSORS}, "assessor", "it is not known which runs are instances"),
-        (
-            {"system": SYSTEMS, "assessor": ["judge0", *ASSESSORS[:-1]]},
-            "assessor",
-            "system s0 has 2 runs with assessor judge0",
-        ),
-        (
-            {"system": SYSTEMS, "assessor": [*ASSESSORS[:-1], "judge9"]},
-            "assessor",
-            "system s0 has no run with assessor judge9, which another system has",
-        ),
-        (
-            {"system": SYSTEMS, "assessor": ["", *ASSESSORS[1:]]},
-            "assessor",
-            r"1 run has no value of it, such as run0",
-        ),
-        (
-            {"system": SYSTEMS, "seed": ["a", "a", *map(str, range(10))]},
-            "seed",
-            "system s0 has 2 runs with seed a",
-        ),
-        ({"system": ["one"] * 12}, "auto", "all 12 runs are of one system, one"),
-    ],
-)
-def test_layouts_that_are_none_are_refused(info, facet, message):
-    with pytest.raises(sr.InputError, match=message):
-        sr.stability(scores_of(matrix_of(), **info), facet=facet)
+def test_runs_of_one_system_are_refused():
+    with pytest.raises(sr.InputError, match="all 12 runs are of one system, one"):
+        sr.stability(scores_of(matrix_of(), system=["one"] * 12))
 
 
 def test_numbers_of_instances_are_checked(nested):
     with pytest.raises(sr.InputError, match="instances must be whole numbers of at least 1, got 0"):
         sr.stability(nested, n_instances=[0])
     with pytest.raises(sr.InputError, match="require systems with several runs each"):
-        sr.stability(nested, facet="none", n_instances=[3])
+        sr.stability(scores_of(matrix_of()), n_instances=[3])
 
 
 def test_negative_components_are_warned_of():
@@ -169,12 +109,12 @@ def test_negative_components_are_warned_of():
     assert shown["variance_raw"]["instance"] < 0 == shown["variance"]["instance"]
 
 
-def test_every_format(nested, crossed):
+def test_every_format(nested):
     result = sr.stability(nested, n_instances=[1], n_topics=[40])
     shown = stability_json([result])
     assert list(shown)[:4] == ["variance", "e_rho2", "phi", "topics_needed"]
     assert list(shown["topics_needed"][0])[:4] == ["level", "e_rho2", "phi", "instances"]
-    assert (shown["facet"], shown["design"], shown["n_instances"]) == ("instance", "nested", 3)
+    assert (shown["design"], shown["n_instances"]) == ("nested", 3)
     assert [(row["topics"], row["instances"]) for row in shown["d_study"]] == [
         (12, 3),
         (12, 1),
@@ -187,9 +127,6 @@ def test_every_format(nested, crossed):
     rows = list(csv.DictReader(io.StringIO(stability_text([result], "csv"))))
     assert [(row["topics"], row["instances"]) for row in rows][1] == ("12", "1")
     assert float(rows[0]["phi"]) == result.phi
-    shared = stability_text([sr.stability(crossed, facet="assessor")], "table")
-    assert "3 assessors (shared by all systems)" in shared
-    assert "system × assessor" in shared
     uneven = scores_of(matrix_of()[:-1], system=SYSTEMS[:-1])
     text = stability_text([sr.stability(uneven)], "table")
     assert "2.67 instances" in text
@@ -281,7 +218,7 @@ def test_systems_expected_average_precision_varies_as_stability_says():
         )
         scores = sr.evaluate(track.runs, track.complete, "AP")
         found = sr.stability(scores, levels=[], n_instances=[]).components.raw
-        expected = true_means(track.truth, n_topics=400, rng=seed).means.var(ddof=1)
+        expected = true_means(track.truth, n_topics=400, rng=seed).mean()[0].var(ddof=1)
         off.append(found["system"] - expected)
         sizes.append(expected)
     error = np.std(off, ddof=1) / 4

@@ -71,7 +71,10 @@ def _is_companion(source: Source) -> bool:
     return source.path.name in _COMPANIONS or source.keys == {"properties"}
 
 
-_COMPANIONS = ("run_spec.json", "scenario.json", "scenario_state.json", "stats.json")
+_COMPANIONS = (
+    *("run_spec.json", "scenario.json", "scenario_state.json", "stats.json"),
+    "model_meta.json",
+)
 _ANY = ("json", "json lines", "csv")
 _TABLE = (*_ANY, "parquet")
 _RAGAS = (
@@ -176,6 +179,13 @@ class Reading:
     where: str
 
     @property
+    def leaderboard(self) -> Leaderboard:
+        """The table of runs by datasets; an error for judgments and battles."""
+        if isinstance(self.data, Leaderboard):
+            return self.data
+        raise InputError(f"{self.where}: {self.said}: expected scores of runs on datasets")
+
+    @property
     def scores(self) -> Scores:
         """The scores; an error with the right command for other data."""
         if isinstance(self.data, Scores):
@@ -243,7 +253,7 @@ def read_parts(
             known = form_of(source, form)
             if known is not None and (len(files) == 1 or known.name != "companion"):
                 found.append((source, known))
-            else:
+            elif known is None:
                 others.append(str(path) if len(files) == 1 else source.path.name)
     if not found:
         if form is None and len(others) == 1:
@@ -490,7 +500,8 @@ def leaderboard_of(parts: Sequence[Part], measure: str | None = None) -> Leaderb
     else if lower.
     """
     if parts[0].form.holds == "means":
-        cells = [replace(cell, topic="") for part in parts for cell in part.rows]
+        cells = mteb_means([part for part in parts if part.form.name == "mteb"])
+        cells += [cell for part in parts if part.form.name != "mteb" for cell in part.rows]
     else:
         cells = cells_of(parts)
     marked = directions_in(parts[0].source.path, parts)
@@ -511,16 +522,20 @@ def leaderboard_of(parts: Sequence[Part], measure: str | None = None) -> Leaderb
         warn(f"omitted as summaries of other datasets: {some(summed)}")
         kept = [cell for cell in kept if cell.dataset not in summed]
     directions = {_dataset(task): ways[task][name] for task, name in first.items()}
-    return _leaderboard(parts[0].source.path, kept, directions)
+    return leaderboard_from_cells(parts[0].source.path, kept, directions)
 
 
 def _dataset(name: str) -> str:
     return name or "all samples"
 
 
-def _leaderboard(
-    where: object, cells: Sequence[Cell], directions: Mapping[str, Direction]
+def leaderboard_from_cells(
+    where: object,
+    cells: Sequence[Cell],
+    directions: Mapping[str, Direction],
+    types: Mapping[str, str] | None = None,
 ) -> Leaderboard:
+    """A table of means over the topics of each dataset, and over several answers to one."""
     runs = {name: i for i, name in enumerate(dict.fromkeys(cell.run for cell in cells))}
     answers: dict[str, dict[tuple[str, str], list[float]]] = {}
     for cell in cells:
@@ -542,9 +557,70 @@ def _leaderboard(
         runs=tuple(runs),
         datasets=tuple(tables),
         values=np.stack([mean_of_present(table) for table in tables.values()], axis=1),
+        types=tuple(types[name] for name in tables) if types and any(types.values()) else (),
         topic_scores=tables if has_topics else {},
         directions=directions,
     )
+
+
+SPLITS = ("test", "dev", "validation", "train")
+"""Order of preference among the splits of an MTEB task that most models have."""
+
+LAST_REVISIONS = ("external", "no_revision_available")
+"""Scores that were reported elsewhere count only where no revision was run."""
+
+
+def mteb_means(parts: Sequence[Part]) -> list[Cell]:
+    """The score of each model on each MTEB task: a mean over the subsets that all models have.
+
+    The revision of a model with the most tasks counts first, and scores reported elsewhere last;
+    the split is the one that most models have.
+    """
+    homes = [part.source.path.absolute().parent for part in parts]
+    n_tasks = Counter(homes)
+    order = sorted(
+        range(len(parts)),
+        key=lambda k: (homes[k].name in LAST_REVISIONS, -n_tasks[homes[k]], homes[k].name),
+    )
+    # task: model: split: subset: score
+    scored: dict[str, dict[Path, dict[str, dict[str, float]]]] = {}
+    for k in order:
+        of_task = scored.setdefault(parts[k].source.path.stem, {})
+        if homes[k].parent not in of_task:
+            splits = of_task[homes[k].parent] = {}
+            for cell in parts[k].rows:
+                splits.setdefault(cell.measure, {})[cell.topic] = cell.value
+    made, without = [], []
+    for task, by_model in sorted(scored.items()):
+        means = _task_means(task, {model: own for model, own in by_model.items() if own})
+        made += [
+            Cell("main_score", model.name.replace("__", "/"), "", mean, None, task)
+            for model, mean in means.items()
+        ]
+        without += [] if means else [task]
+    if without:
+        warn(f"omitted for lack of subsets that all models have: {some(without)}")
+    return sorted(made, key=lambda cell: cell.run)
+
+
+def _task_means(task: str, scored: Mapping[Path, dict[str, dict[str, float]]]) -> dict[Path, float]:
+    """The means over the subsets that all models of the task's main split have; none without."""
+    numbers = Counter(split for splits in scored.values() for split in splits)
+    if not numbers:
+        return {}
+    places = {name: place for place, name in enumerate(SPLITS)}
+    main = min(numbers, key=lambda name: (-numbers[name], places.get(name, len(SPLITS)), name))
+    if others := [model.name for model, splits in scored.items() if main not in splits]:
+        lacking = counted(len(others), "model lacks", "models lack")
+        warn(f"{task}: {lacking} the split {main!r}, and therefore the task: {some(others)}")
+    own = {model: splits[main] for model, splits in scored.items() if main in splits}
+    shared = sorted(set.intersection(*map(set, own.values())))
+    if shared and len({*map(frozenset, own.values())}) > 1:
+        what = "models have different subsets; only those that all models have are used"
+        warn(f"{task}: {what}: {some(shared)}")
+    if not shared:
+        return {}
+    return {model: float(np.mean([of[name] for name in shared])) for model, of in own.items()}
 
 
 def _judgments(where: str, grades: Sequence[Grade]) -> Qrels:

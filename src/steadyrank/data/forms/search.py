@@ -184,19 +184,25 @@ def opensearch_results(source: Source) -> Iterator[Cell]:
 
 
 def mteb(source: Source) -> Iterator[Cell]:
-    """One MTEB result, `model/revision/task.json`: the mean of the subsets of its main split."""
-    scores = source.need(source.value, "scores", dict)
-    split = next((own for own in ("test", "dev", "validation") if own in scores), "")
-    split = split or next(iter(scores), "")
-    run = source.path.absolute().parent.parent.name.replace("__", "/")
+    """One MTEB result, `model/revision/task.json`: a measure per split, a topic per subset."""
+    folder, task = source.path.absolute().parent.parent, source.path.stem
+    if (own := source.record(source.value).get("task_name")) != task:
+        message = f"the file is named after another task than its task_name, {own!r}: rename it"
+        raise source.error(message)
     source.found.directions["main_score"] = False
-    values = []
-    for entry in source.need(scores, split, list):
-        main = source.record(entry, f"a subset of {split}").get("main_score")
-        values.append(source.number(main, None, "main_score"))
-    present = [value for value in values if value == value]
-    mean = sum(present) / len(present) if present else float("nan")
-    yield Cell("main_score", run, "", mean, None, source.id_of(source.value, "task_name"))
+    scores = source.need(source.value, "scores", dict)
+    for split in scores:
+        taken: set[str] = set()
+        for entry in source.need(scores, split, list):
+            subset = str(source.record(entry, f"a subset of {split}").get("hf_subset", "default"))
+            if entry.get("main_score") is None:
+                continue
+            value = source.number(entry["main_score"], None, "main_score")
+            if subset in taken:
+                raise source.error(f"two scores of subset {subset!r}: keep one")
+            taken.add(subset)
+            if value == value:
+                yield Cell(split, folder.name.replace("__", "/"), subset, value, None, task)
 
 
 def leaderboard_of_means(source: Source) -> Iterator[Cell]:

@@ -2,34 +2,26 @@
 
 For anyone who has the table of a paper or of a public leaderboard: CSV, Parquet or a pandas frame.
 A column that is itself an average of the others is left out, and what two rows say differently is
-refused.
-
-Or a folder of MTEB results as it is: model/revision/task.json. A score of a task is the mean of its
-subsets' main scores on one split; only subsets that every model of a task has are taken, unless
-some are named, as a mean over whatever is there would compare different things.
+refused. Files of tools, such as MTEB's, are read by their forms.
 """
 
 from __future__ import annotations
 
-import math
 import os
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from steadyrank.data.forms.form import Source
+from steadyrank.data.forms.form import Cell
+from steadyrank.data.forms.reading import NO_NAME, leaderboard_from_cells, read_forms
 from steadyrank.data.interop.tables import describe_type, pick_column, table_of
 from steadyrank.data.leaderboard import Leaderboard, leaderboard_from_collections
-from steadyrank.data.order import places_by_name
 from steadyrank.data.read.csv_files import check_widths, place_of, read_texts
-from steadyrank.data.read.json_files import describe, value_of
-from steadyrank.data.read.limits import BOM
 from steadyrank.data.read.parquet import read_parquet_frame
 from steadyrank.data.read.sources import PathLike, kind_of, open_bytes
-from steadyrank.data.scores import Scores, mean_of_present, plain_value
+from steadyrank.data.scores import Scores, plain_value
 from steadyrank.data.table_rules import (
     Numbered,
     is_average,
@@ -52,24 +44,8 @@ TOPIC_COLUMNS = ("topic", "qid", "query_id", "q_id")
 _MISSING = {"", "nan", "na", "n/a", "null", "none", "-", "–", "—"}
 
 
-class _Cell(NamedTuple):
-    """One row of a long table; type and topic are empty where the table has none."""
-
-    line: int
-    run: str
-    dataset: str
-    type: str
-    topic: str
-    text: str
-    """The value as it is written."""
-
-
 def read_leaderboard(
-    source: Any,
-    *,
-    types: PathLike | Mapping[str, str] | None = None,
-    measure: str | None = None,
-    subsets: Sequence[str] = (),
+    source: Any, *, types: PathLike | Mapping[str, str] | None = None, measure: str | None = None
 ) -> Leaderboard:
     """Read scores of runs on datasets.
 
@@ -78,15 +54,12 @@ def read_leaderboard(
     source : path, sequence of paths, frame, Leaderboard or mapping of Scores
         A file or frame is long (columns run or model, dataset or task, value or score, and where
         there are any type and topic) or wide (first column the runs, one column per dataset).
-        Several files are joined. A folder is read as a folder of MTEB results. A mapping gives the
-        scores by topic of each collection.
+        Several files are joined. Files and folders of evaluation tools are read as well, such as a
+        folder of MTEB results. A mapping gives the scores by topic of each collection.
     types : path or mapping, optional
         The type of each dataset: a CSV with columns dataset and type.
     measure : str, optional
         Which one of the scores of collections, where they have several.
-    subsets : sequence of str
-        Of a folder of MTEB results, the subsets of a task that count [default: those that every
-        model has].
 
     Returns
     -------
@@ -100,7 +73,7 @@ def read_leaderboard(
     >>> sr.read_leaderboard(pd.DataFrame({"model": ["a", "b"], "x": [0.5, 0.4], "y": [0.3, 0.6]}))
     <Leaderboard: 2 runs × 2 datasets>
     """
-    table = _read(source, measure=measure, subsets=subsets)
+    table = _read(source, measure)
     if not table.datasets or not table.runs:
         raise InputError("the table holds no scores")
     if types is not None:
@@ -117,7 +90,7 @@ def read_leaderboard(
     return table
 
 
-def _read(source: Any, *, measure: str | None, subsets: Sequence[str]) -> Leaderboard:
+def _read(source: Any, measure: str | None) -> Leaderboard:
     if isinstance(source, Leaderboard):
         return source
     if isinstance(source, Mapping):
@@ -129,7 +102,7 @@ def _read(source: Any, *, measure: str | None, subsets: Sequence[str]) -> Leader
     if isinstance(source, (list, tuple)):
         if not source:
             raise InputError("no table was named")
-        parts = [_read(one, measure=measure, subsets=subsets) for one in source]
+        parts = [_read(one, measure) for one in source]
         return parts[0] if len(parts) == 1 else _joined(parts)
     if not isinstance(source, (str, os.PathLike)):
         raise InputError(
@@ -137,8 +110,10 @@ def _read(source: Any, *, measure: str | None, subsets: Sequence[str]) -> Leader
             f"Scores; got {describe_type(source)}"
         )
     path = Path(source)
+    if (found := read_forms([path], measure=measure, by_dataset=True)) is not None:
+        return found.leaderboard
     if path.is_dir():
-        return read_mteb_results(path, subsets=subsets)
+        raise InputError(f"{path}: no MTEB results: expected model/revision/task.json")
     with open_bytes(path) as stream:
         kind = kind_of(stream)
     if kind == "parquet":
@@ -196,73 +171,38 @@ def _from_long(where: str, header: list[str], rows: Numbered) -> Leaderboard:
         place_of(where, header, known, rows)
         for known in (RUN_COLUMNS, DATASET_COLUMNS, TYPE_COLUMNS, TOPIC_COLUMNS, VALUE_COLUMNS)
     ]
-    cells = [
-        _Cell(line, *("" if place is None else row[place].strip() for place in places))
-        for line, row in rows
-    ]
+    cells: dict[tuple[str, str, str], Cell] = {}
+    kinds: dict[str, str] = {}
     texts: dict[str, list[str]] = {}
-    for cell in cells:
-        for what, name in (("run", cell.run), ("dataset", cell.dataset)):
-            if not name:
-                message = f"expected the name of a {what}, got an empty cell"
-                raise FormatError(where, message, cell.line)
-        _number(where, cell.text, cell.line)
-        texts.setdefault(cell.dataset, []).append(cell.text)
+    for line, row in rows:
+        run, dataset, kind, topic, text = (
+            "" if place is None else row[place].strip() for place in places
+        )
+        if not run or not dataset:
+            what = "dataset" if run else "run"
+            raise FormatError(where, f"expected the name of a {what}, got an empty cell", line)
+        if (known := kinds.setdefault(dataset, kind)) != kind:
+            message = f"dataset {dataset!r} has two types, {known!r} and {kind!r}: keep one"
+            raise FormatError(where, message, line)
+        value, key = _number(where, text, line), (run, dataset, topic)
+        before = cells.setdefault(key, Cell(NO_NAME, run, topic, value, line, dataset))
+        if before.value != value and not (np.isnan(before.value) and np.isnan(value)):
+            message = f"a second value for {' / '.join(filter(None, key))}: keep one"
+            raise FormatError(where, message, line)
+        texts.setdefault(dataset, []).append(text)
     _check_percent(where, list(texts.values()))
-    averages = {name for name in texts if is_average(name)}
-    averages |= {name for name in {cell.topic for cell in cells} if is_summary(name)}
-    odd = [cell for cell in cells if not averages.isdisjoint((cell.dataset, cell.topic))]
-    tell_of_summaries(where, "row", [c.dataset if c.dataset in averages else c.topic for c in odd])
+    odd = [
+        dataset if is_average(dataset) else topic
+        for _, dataset, topic in cells
+        if is_average(dataset) or is_summary(topic)
+    ]
+    tell_of_summaries(where, "row", odd)
     if len(odd) == len(cells):
         raise FormatError(where, "holds only summaries: give the scores of single datasets")
-    kept = [cell for cell in cells if averages.isdisjoint((cell.dataset, cell.topic))]
-    return _from_cells(where, kept, with_topics=places[3] is not None)
-
-
-def _from_cells(where: str, cells: Sequence[_Cell], *, with_topics: bool) -> Leaderboard:
-    kinds = _types_of(where, cells)
-    runs = {name: i for i, name in enumerate(dict.fromkeys(cell.run for cell in cells))}
-    topics = _topic_places(cells)
-    scores = {name: np.full((len(runs), len(known)), np.nan) for name, known in topics.items()}
-    seen: set[tuple[str, str, str]] = set()
-    for cell in cells:
-        place = runs[cell.run], topics[cell.dataset][cell.topic]
-        value, before = _number(where, cell.text, cell.line), scores[cell.dataset][place]
-        name = (cell.run, cell.dataset, cell.topic)
-        if name in seen and before != value and not (np.isnan(before) and np.isnan(value)):
-            message = f"a second value for {' / '.join(filter(None, name))}: keep one"
-            raise FormatError(where, message, cell.line)
-        seen.add(name)
-        scores[cell.dataset][place] = value
-    if repeated := len(cells) - len(seen):
+    if repeated := len(rows) - len(cells):
         warn(f"{where}: {counted(repeated, 'row repeats', 'rows repeat')} an earlier one")
-    return Leaderboard(
-        runs=tuple(runs),
-        datasets=tuple(scores),
-        values=np.stack([mean_of_present(table) for table in scores.values()], axis=1),
-        types=tuple(kinds[name] for name in scores) if any(kinds.values()) else (),
-        topic_scores=scores if with_topics else {},
-    )
-
-
-def _topic_places(cells: Sequence[_Cell]) -> dict[str, dict[str, int]]:
-    """Return the place of each topic by dataset, in the order of their names."""
-    names: dict[str, dict[str, None]] = {}
-    for cell in cells:
-        names.setdefault(cell.dataset, {})[cell.topic] = None
-    return {
-        dataset: dict(zip(known, places_by_name(list(known)).tolist(), strict=True))
-        for dataset, known in names.items()
-    }
-
-
-def _types_of(where: str, cells: Sequence[_Cell]) -> dict[str, str]:
-    kinds: dict[str, str] = {}
-    for cell in cells:
-        if (known := kinds.setdefault(cell.dataset, cell.type)) != cell.type:
-            message = f"dataset {cell.dataset!r} has two types, {known!r} and {cell.type!r}"
-            raise FormatError(where, f"{message}: keep one", cell.line)
-    return kinds
+    kept = [c for c in cells.values() if not (is_average(c.dataset) or is_summary(c.topic))]
+    return leaderboard_from_cells(where, kept, {}, kinds)
 
 
 def _from_wide(where: str, header: list[str], rows: Numbered) -> Leaderboard:
@@ -382,161 +322,3 @@ def _without_empty(table: Leaderboard) -> Leaderboard:
     if rows.all() and columns.all():
         return table
     return table.take(runs=np.flatnonzero(rows).tolist(), datasets=np.flatnonzero(columns).tolist())
-
-
-SPLITS = ("test", "dev", "validation", "train")
-"""Order of preference among the splits of a task that most models have."""
-
-LAST_REVISIONS = ("external", "no_revision_available")
-"""Scores that were reported elsewhere count only where no revision was run."""
-
-_META = "model_meta.json"
-
-_BROKEN = (
-    *(ValueError, LookupError, TypeError, AttributeError),
-    *(StopIteration, RecursionError, OverflowError),
-)
-"""What Python raises for JSON of another shape, or with a whole number that no float holds."""
-
-Subsets = Mapping[str, float]
-"""Name of a subset to its main score."""
-
-Splits = Mapping[str, Subsets]
-"""Name of a split to the scores of its subsets."""
-
-
-def read_mteb_results(folder: Path, *, subsets: Sequence[str] = ()) -> Leaderboard:
-    """One row per model, one column per task; main scores of the test split.
-
-    The revision with the most tasks comes first; the others add the tasks that it
-    lacks, and scores reported elsewhere ("external") come last.
-    """
-    # A clone of the results' repository has them in the folder `results`.
-    inside = folder / "results" if (folder / "results").is_dir() else folder
-    models = {path.name.replace("__", "/"): _tasks_of(path) for path in sorted(_folders(inside))}
-    models = {name: tasks for name, tasks in models.items() if tasks}
-    if not models:
-        raise InputError(f"{folder}: no MTEB results: expected model/revision/task.json")
-    tasks = sorted({task for scored in models.values() for task in scored})
-    columns = {task: _column(task, _on_one_split(task, models), subsets) for task in tasks}
-    named = [task for task in tasks if columns[task] is not None]
-    if not named:
-        raise InputError(f"{folder}: no task has a subset {' or '.join(subsets)}")
-    if len(named) < len(tasks):
-        lacking = [task for task in tasks if columns[task] is None]
-        warn(
-            f"{folder}: omitted for lack of the subsets that are used: {some(lacking)}",
-            stacklevel=5,
-        )
-    values = np.array([[(columns[task] or {}).get(m, np.nan) for task in named] for m in models])
-    return Leaderboard(runs=tuple(models), datasets=tuple(named), values=values)
-
-
-def _folders(folder: Path) -> list[Path]:
-    return [path for path in folder.iterdir() if path.is_dir() and not path.name.startswith(".")]
-
-
-def _on_one_split(task: str, models: Mapping[str, Mapping[str, Splits]]) -> dict[str, Subsets]:
-    """Model to the scores of one split, that most models have; who lacks it lacks the task."""
-    # A file without any score is no reason to take the task from other models.
-    scored = {
-        model: {split: subsets for split, subsets in tasks[task].items() if subsets}
-        for model, tasks in models.items()
-        if task in tasks
-    }
-    numbers = Counter(split for splits in scored.values() for split in splits)
-    if not numbers:
-        return {}
-    places = {name: place for place, name in enumerate(SPLITS)}
-    chosen = min(numbers, key=lambda name: (-numbers[name], places.get(name, len(SPLITS)), name))
-    others = [model for model, splits in scored.items() if splits and chosen not in splits]
-    if others:
-        lacking = counted(len(others), "model lacks", "models lack")
-        warn(
-            f"{task}: {lacking} the split {chosen!r}, and therefore the task: {some(others)}",
-            stacklevel=5,
-        )
-    return {model: splits[chosen] for model, splits in scored.items() if chosen in splits}
-
-
-def _tasks_of(model: Path) -> dict[str, Splits]:
-    """The scores of a model by task, revisions in the order in which they count."""
-    revisions = {path: sorted(path.glob("*.json")) for path in _folders(model)}
-    order = sorted(
-        revisions, key=lambda path: (path.name in LAST_REVISIONS, -len(revisions[path]), path.name)
-    )
-    tasks: dict[str, Splits] = {}
-    for revision in order:
-        for path in revisions[revision]:
-            if path.name != _META and path.stem not in tasks:
-                tasks[path.stem] = _splits_of(path)
-    return tasks
-
-
-def _splits_of(path: Path) -> Splits:
-    with open_bytes(path) as stream:
-        content = value_of(path, stream.read().removeprefix(BOM))
-    try:
-        splits: dict[str, Any] = content["scores"]
-        source = Source(path)
-        scored = {
-            split: [
-                (str(entry.get("hf_subset", "default")), _main_score(source, entry))
-                for entry in entries
-                if entry.get("main_score") is not None
-            ]
-            for split, entries in splits.items()
-        }
-        next(iter(scored))
-        task = content.get("task_name", path.stem)
-    except _BROKEN:
-        raise FormatError(path, "not an MTEB result: expected scores with a main_score") from None
-    if task != path.stem:
-        raise FormatError(
-            path, f"the file is named after another task than its task_name, {task!r}: rename it"
-        )
-    return {split: _distinct(path, subsets) for split, subsets in scored.items()}
-
-
-def _main_score(source: Source, entry: Mapping[str, Any]) -> float:
-    value = entry["main_score"]
-    if isinstance(value, (bool, str)):
-        raise source.error(f"expected a score as main_score, got {describe(value)}")
-    return source.number(value, None, "main_score")
-
-
-def _distinct(path: Path, scored: Sequence[tuple[str, float]]) -> Subsets:
-    """The scores by their subsets, of which each has one; NaN is none, as null is."""
-    subsets = dict(scored)
-    if len(subsets) < len(scored):
-        twice = Counter(name for name, _ in scored).most_common(1)[0][0]
-        raise FormatError(path, f"two scores of subset {twice!r}: keep one")
-    return {name: score for name, score in subsets.items() if not math.isnan(score)}
-
-
-def _column(
-    task: str, scored: Mapping[str, Subsets], named: Sequence[str]
-) -> dict[str, float] | None:
-    """Model to score on one task; None if it lacks the subsets that count."""
-    if not scored:
-        return None
-    kinds = {frozenset(subsets) for subsets in scored.values()}
-    shared = frozenset.intersection(*kinds)
-    if named:
-        shared = frozenset().union(*kinds) & set(named)
-    elif len(kinds) > 1 and shared:
-        warn(
-            f"{task}: models have different subsets; only those that all models have are used: "
-            f"{some(sorted(shared))}",
-            stacklevel=5,
-        )
-    if not shared:
-        return None
-    complete = {model: s for model, s in scored.items() if shared <= set(s)}
-    if len(complete) < len(scored):
-        lacking = counted(len(scored) - len(complete), "model lacks", "models lack")
-        warn(f"{task}: {lacking} a subset that is used, and therefore the task", stacklevel=5)
-    return {
-        model: float(np.mean([subsets[name] for name in sorted(shared)]))
-        for model, subsets in complete.items()
-    }

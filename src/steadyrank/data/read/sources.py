@@ -15,7 +15,6 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
@@ -54,13 +53,8 @@ _UNREADABLE = {
 _WHOLE_JSON = re.compile(rb'\{\s*"(?:[^"\\]|\\.)*"\s*:\s*[{\[]')
 _JSON_LIST = re.compile(rb"\[\s*[\[{]")
 
-MOST_ENTRIES = 1_000_000
-"""Files and folders that are looked at for one pattern."""
-
-MANY = 100_000
-"""Entries after which the search says that it goes on, and files that are worth counting."""
-
 MANY_FILES = 1_000
+"""Files that match one pattern, from which on their number is said."""
 
 
 def find_files(patterns: PathLike | Iterable[PathLike]) -> list[Path]:
@@ -247,15 +241,21 @@ def line_of_row(path: Path, row: int) -> int:
 
 def matching_files(pattern: Path) -> list[Path]:
     """The files that match, sorted by name, hidden ones only where the pattern has their dot."""
-    parts = list(pattern.relative_to(pattern.anchor).parts)
-    # `**/**` finds what `**` finds.
-    parts = [
-        part
-        for place, part in enumerate(parts)
-        if parts[place - 1 : place] != [part] or part != "**"
-    ]
-    search = _Search(pattern)
-    found = sorted(set(search.below(Path(pattern.anchor), parts)))
+    parts = list(pattern.parts)
+    first = next(k for k, part in enumerate(parts) if glob.has_magic(part))
+    folder, rest = Path(*parts[:first]), parts[first:]
+    if rest[-1] == "**":  # which before Python 3.13 finds folders alone
+        rest.append("*")
+    dotted = [part for part in rest if part.startswith(".")]
+    found = sorted(
+        path
+        for path in {*folder.glob("/".join(rest))}
+        if all(
+            any(fnmatch.fnmatchcase(name, part) for part in dotted)
+            for name in path.relative_to(folder).parts
+            if name.startswith(".")
+        )
+    )
     warn_of_links(pattern, found)
     matches = [path for path in found if path.is_file()]
     if len(matches) > MANY_FILES:
@@ -269,64 +269,3 @@ def warn_of_links(where: Path, paths: Iterable[Path]) -> None:
     if links:
         number = counted(len(links), "link that leads", "links that lead")
         warn(f"{where}: {number} nowhere skipped ({some(links)}): mend or remove")
-
-
-@dataclass(slots=True)
-class _Search:
-    """A traversal of folders that counts what it has seen."""
-
-    pattern: Path
-    seen: int = 0
-
-    def below(self, folder: Path, parts: list[str]) -> Iterator[Path]:
-        """What matches the rest of the pattern in a folder."""
-        if not parts:
-            yield folder
-            return
-        first, rest = parts[0], parts[1:]
-        if first == "**":
-            yield from self._at_any_depth(folder, rest)
-        elif glob.has_magic(first):
-            for entry in self._entries(folder, hidden=first.startswith(".")):
-                if fnmatch.fnmatchcase(entry.name, first) and (not rest or entry.is_dir()):
-                    yield from self.below(folder / entry.name, rest)
-        elif os.path.lexists(folder / first):
-            yield from self.below(folder / first, rest)
-
-    def _at_any_depth(self, folder: Path, rest: list[str]) -> Iterator[Path]:
-        """Folder by folder, links to folders last: one that was looked into leads in circles."""
-        waiting, links = [folder], list[Path]()
-        known: set[str] = set()
-        while waiting or links:
-            place = waiting.pop() if waiting else links.pop(links.index(min(links)))
-            if (whole := os.path.realpath(place)) in known:
-                continue
-            known.add(whole)
-            if rest:
-                yield from self.below(place, rest)
-            for entry in self._entries(place):
-                if entry.is_dir():
-                    (links if entry.is_symlink() else waiting).append(place / entry.name)
-                elif not rest:
-                    yield place / entry.name
-
-    def _entries(self, folder: Path, *, hidden: bool = False) -> Iterator[os.DirEntry[str]]:
-        try:
-            listed = os.scandir(folder)
-        except OSError:
-            return  # As the shell does: what cannot be looked into holds nothing.
-        with listed as entries:
-            for entry in entries:
-                self._count()
-                if hidden or not entry.name.startswith("."):
-                    yield entry
-
-    def _count(self) -> None:
-        self.seen += 1
-        if self.seen == MANY:
-            warn(f"{self.pattern}: {MANY:,} files and folders searched so far; the search goes on")
-        if self.seen > MOST_ENTRIES:
-            raise InputError(
-                f"{self.pattern}: more than {MOST_ENTRIES:,} files and folders to search: name "
-                "a folder closer to the files"
-            )

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,12 +25,9 @@ from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.ids import Ids, join_ids, make_ids
 from steadyrank.data.qrels import Qrels, build_qrels
 from steadyrank.data.run import Run, build_run
+from steadyrank.data.scores import Scores
 from steadyrank.data.write.files import write_qrels, write_track
-from steadyrank.errors import InputError, arg, bad_value, check_count
-from steadyrank.notebook import Exhibit, made_frame, shown_by
-
-if TYPE_CHECKING:
-    import pandas as pd
+from steadyrank.errors import InputError, bad_value, check_count, check_number
 
 COLLECTION_SIZE = 1_000_000
 _FEWEST_RELEVANT = 3
@@ -41,15 +38,15 @@ _DIGITS = len(str(COLLECTION_SIZE - 1))
 _FIRST_TOPIC = 301
 _SYSTEMS, _TOPICS = 0, 1
 
-_VARIANCES = "team system topic team_topic system_topic instance instance_topic"
-_SHARES = "common_noise team_noise instance_noise highly_relevant_share"
-_KINDS = (
-    ("finite number", -math.inf, math.inf, "signal highly_relevant_bonus"),
-    ("variance of at least 0", 0.0, math.inf, _VARIANCES),
-    ("share between 0 and 1", 0.0, 1.0, _SHARES),
-    ("number above 0", 5e-324, math.inf, "relevant_noise relevant_median relevant_log_sd"),
-)
-"""Kinds of parameters of a model: in words, with limits and names."""
+# Shares of a document's noise: of all systems, of a team's runs, and of an instance alone.
+_COMMON, _TEAM, _INSTANCE = 0.5, 0.2, 0.05
+
+_RELEVANT_NOISE, _HIGHLY_RELEVANT_BONUS = 1.6, 0.5
+"""Of relevant documents: the standard deviation, and how far those of grade 2 are above."""
+
+_RELEVANT_LOG_SD = 1.15
+HIGHLY_RELEVANT = 0.25
+"""The share of relevant documents that have grade 2."""
 
 # Increasing functions, so that the scale of the scores never changes a ranking, and their decimals:
 # four leave the ties that term-weighting systems have on real tracks.
@@ -65,25 +62,21 @@ _FAMILIES: tuple[tuple[int, Callable[[np.ndarray], np.ndarray]], ...] = (
 class TrackModel:
     """The population that a simulated track is drawn from.
 
-    The latent value of a non-relevant document is standard normal. That of a relevant
-    one has standard deviation `relevant_noise` around the threshold that as many
-    non-relevant documents pass as there are relevant ones, plus a signal:
+    The latent value of a non-relevant document is standard normal. That of a relevant one has
+    standard deviation 1.6 around the threshold that as many non-relevant documents pass as there
+    are relevant ones, plus a signal:
 
-        signal + team + system + topic + team_topic + system_topic
-               + instance + instance_topic (+ highly_relevant_bonus for grade 2)
+        signal + team + system + topic + team_topic + system_topic + instance + instance_topic
 
-    where every term but the first and last is normal with mean 0 and the variance of
-    that name. The noise of a document is shared: by all systems to `common_noise` of
-    its variance, by the runs of a team to `team_noise`; `instance_noise` is an
-    instance's own and the rest is the system's. The number of relevant documents is
-    log-normal. With `team=0` and `system=0` all systems are equally good.
+    where every term but the first is normal with mean 0 and the variance of that name; 0.5 more for
+    grade 2. The number of relevant documents is log-normal around `relevant_median`. With `team=0`
+    and `system=0` all systems are equally good.
 
     Examples
     --------
     >>> from steadyrank import TrackModel
-    >>> model = TrackModel(system=0.0, team=0.0)
-    >>> model.system, model.deterministic().instance
-    (0.0, 0.0)
+    >>> TrackModel(system=0.0, team=0.0).topic
+    1.1
     """
 
     signal: float = -1.2
@@ -94,42 +87,13 @@ class TrackModel:
     system_topic: float = 0.12
     instance: float = 0.004
     instance_topic: float = 0.03
-    common_noise: float = 0.5
-    team_noise: float = 0.2
-    instance_noise: float = 0.05
-    relevant_noise: float = 1.6
     relevant_median: float = 50.0
-    relevant_log_sd: float = 1.15
-    highly_relevant_share: float = 0.25
-    highly_relevant_bonus: float = 0.5
 
     def __post_init__(self) -> None:
-        for kind, low, high, names in _KINDS:
-            for name in names.split():
-                value = getattr(self, name)
-                is_number = isinstance(value, (int, float, np.number)) and math.isfinite(value)
-                if not is_number or not low <= value <= high:
-                    raise bad_value(name, f"be a {kind}", value)
-        if self.system_noise < 0:
-            raise InputError(
-                f"{arg('common_noise')}, {arg('team_noise')} and {arg('instance_noise')} add up "
-                f"to {1 - self.system_noise:.6g}: they are shares of one variance, at most 1"
-            )
-
-    @property
-    def system_noise(self) -> float:
-        """The share of a document's noise that is a system's own."""
-        # Rounded, so that shares which add up to one in decimals do so in binary.
-        return round(1 - self.common_noise - self.team_noise - self.instance_noise, 12)
-
-    @property
-    def interaction(self) -> float:
-        """The variance of a run's signal on a topic that neither system nor topic explains."""
-        return self.team_topic + self.system_topic + self.instance + self.instance_topic
-
-    def deterministic(self) -> TrackModel:
-        """Return the population without anything that differs between instances."""
-        return replace(self, instance=0.0, instance_topic=0.0, instance_noise=0.0)
+        for name in self.__dataclass_fields__:
+            value = check_number(name, getattr(self, name))
+            if not math.isfinite(value) or (value < 0.0 and name != "signal"):
+                raise bad_value(name, "be a finite number, and a variance at least 0", value)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,8 +160,6 @@ class TrackTruth:
     """Minus the effect of each topic."""
     n_relevant: np.ndarray
     """Relevant documents of each topic, judged or not."""
-    n_highly_relevant: np.ndarray
-    """Documents of grade 2 among these."""
     signals: np.ndarray
     """[run, topic]: the sum of all effects."""
 
@@ -212,18 +174,10 @@ class TrackTruth:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists and numbers, as they are written to `truth.json`."""
-        design = asdict(self.design)
-        # In files the number of instances keeps its former name.
-        names = ["instances" if key == "n_instances" else key for key in design]
-        arrays = "team_effects system_effects effects instance_effects difficulties n_relevant"
+        held = asdict(self) | {"effects": self.effects}
         return {
-            "model": asdict(self.model),
-            "design": dict(zip(names, design.values(), strict=True)),
-            **{name: list(getattr(self, name)) for name in ("teams", "systems", "topics")},
-            **{
-                name: getattr(self, name).tolist()
-                for name in (*arrays.split(), "n_highly_relevant", "signals")
-            },
+            name: value.tolist() if isinstance(value, np.ndarray) else value
+            for name, value in held.items()
         }
 
 
@@ -263,16 +217,15 @@ class SimulatedTrack:
         """The teams, in the order of the columns of `contributors`."""
         return self.truth.teams
 
-    def write(self, folder: str | os.PathLike[str], *, compress: bool = False) -> None:
-        """Write the track as TREC files, each whole or not at all.
+    def write(self, folder: str | os.PathLike[str]) -> None:
+        """Write `qrels.txt`, `complete-qrels.txt`, `run-info.csv`, `truth.json`, `runs/NAME.run`.
 
-        Makes `qrels.txt`, `complete-qrels.txt`, `run-info.csv`, `truth.json` and
-        `runs/NAME.run` (`.run.gz` with `compress`). Scores read back exactly.
+        Each is written whole or not at all. Scores read back exactly.
         """
         root = Path(folder)
-        write_track(root, self.runs, self.qrels, compress=compress)
+        write_track(root, self.runs, self.qrels)
         write_qrels(self.complete, root / "complete-qrels.txt")
-        truth = {**self.truth.to_dict(), "pooled": list(self.pooled), "seed": self.seed}
+        truth = {**self.truth.to_dict(), "pooled": self.pooled, "seed": self.seed}
         write_whole(root / "truth.json", json.dumps(truth, indent=1) + "\n")
 
 
@@ -346,7 +299,9 @@ def simulated_track(
     model = TrackModel() if model is None else model
     if not isinstance(model, TrackModel):
         raise bad_value("model", "be a TrackModel", model)
-    return _draw_track(model.deterministic() if n_instances == 1 else model, design, seed)
+    if n_instances == 1:  # A system that always returns the same.
+        model = replace(model, instance=0.0, instance_topic=0.0)
+    return _draw_track(model, design, seed)
 
 
 class Topic(NamedTuple):
@@ -360,11 +315,10 @@ class Topic(NamedTuple):
 def draw_topic(model: TrackModel, n_candidates: int, rng: np.random.Generator) -> Topic:
     """A topic's difficulty, and how many documents are relevant to it."""
     difficulty = float(rng.normal(0.0, math.sqrt(model.topic)))
-    drawn = model.relevant_median * math.exp(model.relevant_log_sd * rng.standard_normal())
+    drawn = model.relevant_median * math.exp(_RELEVANT_LOG_SD * rng.standard_normal())
     most = int(n_candidates * _LARGEST_RELEVANT_SHARE)
     n_relevant = round(min(max(drawn, _FEWEST_RELEVANT), most))
-    n_highly = int(rng.binomial(n_relevant, model.highly_relevant_share))
-    return Topic(difficulty=difficulty, n_relevant=n_relevant, n_highly_relevant=n_highly)
+    return Topic(difficulty, n_relevant, int(rng.binomial(n_relevant, HIGHLY_RELEVANT)))
 
 
 def draw_grades(topic: Topic, n_candidates: int, rng: np.random.Generator) -> np.ndarray:
@@ -378,35 +332,27 @@ def draw_grades(topic: Topic, n_candidates: int, rng: np.random.Generator) -> np
 
 def draw_effects(
     variances: tuple[float, float, float], design: TrackDesign, rng: np.random.Generator
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+) -> list[np.ndarray]:
     """Effects of teams, of systems and of instances, as arrays that add up to one per run."""
-    n_teams, n_systems, n_instances = design.shape
-    shapes = ((n_teams, 1, 1), (n_teams, n_systems, 1), (n_teams, n_systems, n_instances))
-    team, system, instance = (
+    shapes = [(*design.shape[:k], *(1,) * (3 - k)) for k in (1, 2, 3)]
+    return [
         rng.normal(0.0, math.sqrt(variance), shape)
         for shape, variance in zip(shapes, variances, strict=True)
-    )
-    return team, system, instance
+    ]
 
 
 def draw_latents(
-    model: TrackModel,
-    design: TrackDesign,
-    grades: np.ndarray,
-    signals: np.ndarray,
-    rng: np.random.Generator,
+    design: TrackDesign, grades: np.ndarray, signals: np.ndarray, rng: np.random.Generator
 ) -> np.ndarray:
-    """The value of every document to every run: [team, system, instance, document].
-
-    Noise is standard normal, and shared as the model says.
-    """
+    """The value of every document to every run: [team, system, instance, document]."""
     n_teams, n_systems, n_instances = design.shape
     latents = np.zeros((*design.shape, design.n_candidates))
+    instance = _INSTANCE if n_instances > 1 else 0.0
     for shape, share in (
-        ((n_teams, n_systems, n_instances), model.instance_noise),
-        ((n_teams, n_systems, 1), model.system_noise),
-        ((n_teams, 1, 1), model.team_noise),
-        ((1, 1, 1), model.common_noise),
+        ((n_teams, n_systems, n_instances), instance),
+        ((n_teams, n_systems, 1), round(1 - _COMMON - _TEAM - instance, 12)),
+        ((n_teams, 1, 1), _TEAM),
+        ((1, 1, 1), _COMMON),
     ):
         if share > 0:
             part = rng.standard_normal((*shape, design.n_candidates))
@@ -414,16 +360,15 @@ def draw_latents(
             latents += part
     relevant = np.flatnonzero(grades)
     lift = signals[..., None] + threshold(len(relevant), design.n_candidates)
-    bonus = np.where(grades[relevant] == 2, model.highly_relevant_bonus, 0.0)
-    latents[..., relevant] = model.relevant_noise * latents[..., relevant] + lift + bonus
+    bonus = np.where(grades[relevant] == 2, _HIGHLY_RELEVANT_BONUS, 0.0)
+    latents[..., relevant] = _RELEVANT_NOISE * latents[..., relevant] + lift + bonus
     return latents
 
 
 def threshold(n_relevant: int, n_candidates: int) -> float:
     """The latent value that as many non-relevant documents pass as there are relevant ones.
 
-    Signals count from here, so that topics with few relevant documents are not hard
-    for that reason alone, and the number of candidates hardly matters.
+    Signals count from here: topics with few relevant documents are not hard for that reason alone.
     """
     return NormalDist().inv_cdf(1 - n_relevant / n_candidates)
 
@@ -431,7 +376,7 @@ def threshold(n_relevant: int, n_candidates: int) -> float:
 class _Systems(NamedTuple):
     """What is drawn of systems before any topic."""
 
-    effects: tuple[np.ndarray, np.ndarray, np.ndarray]
+    effects: list[np.ndarray]
     """Effects of teams, systems and instances: [team, system, instance]."""
     families: np.ndarray
     """[run]: place of the family of score scales."""
@@ -472,7 +417,7 @@ def _draw_track(model: TrackModel, design: TrackDesign, seed: int) -> SimulatedT
     width = len(str(design.n_teams))
     teams = [f"team{k:0{width}d}" for k in range(1, design.n_teams + 1)]
     team, system, instance = systems.effects
-    difficulties, n_relevant, n_highly = map(np.array, zip(*(r.topic for r in ranked), strict=True))
+    difficulties, n_relevant, _ = map(np.array, zip(*(r.topic for r in ranked), strict=True))
     truth = TrackTruth(
         model=model,
         design=design,
@@ -484,7 +429,6 @@ def _draw_track(model: TrackModel, design: TrackDesign, seed: int) -> SimulatedT
         instance_effects=instance.reshape(-1, design.n_instances),
         difficulties=difficulties,
         n_relevant=n_relevant,
-        n_highly_relevant=n_highly,
         signals=np.stack([one.signals for one in ranked], axis=1),
     )
     runs = tuple(_build_runs(truth, ranked))
@@ -520,7 +464,7 @@ def _draw_ranked(
     variances = (model.team_topic, model.system_topic, model.instance_topic)
     interactions = sum(draw_effects(variances, design, rng))
     signals = np.asarray(model.signal - topic.difficulty + sum(systems.effects) + interactions)
-    latents = draw_latents(model, design, grades, signals, rng).reshape(design.n_runs, -1)
+    latents = draw_latents(design, grades, signals, rng).reshape(design.n_runs, -1)
     retrieved = np.argpartition(latents, -design.depth, axis=1)[:, -design.depth :]
     # In the order of the documents first, which a stable sort by score then keeps in ties.
     retrieved.sort(axis=1)
@@ -573,53 +517,8 @@ def _build_qrels(
     return build_qrels(list(topics), first_rows, documents, grades)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-@shown_by()
-class TrueMeans(Exhibit):
-    """The expected average precision of each system, by simulation over fresh topics.
-
-    Examples
-    --------
-    >>> import steadyrank as sr
-    >>> truth = sr.simulated_track(n_teams=2, runs_per_team=1, n_topics=2, n_candidates=1000).truth
-    >>> means = sr.true_means(truth, n_topics=100)
-    >>> means.to_frame().columns.tolist()
-    ['system', 'mean', 'standard_error']
-    """
-
-    systems: tuple[str, ...]
-    values: np.ndarray
-    """[system, topic]: average precision on topics common to all systems."""
-    seed: int = 0
-    """The `rng` that draws the same topics again."""
-
-    def caption(self) -> str:
-        """Over how many topics the means are."""
-        return f"{len(self.systems)} systems over {self.values.shape[1]:,} topics"
-
-    @property
-    def means(self) -> np.ndarray:
-        """The expected average precision of each system."""
-        return np.asarray(self.values.mean(axis=1))
-
-    @property
-    def standard_errors(self) -> np.ndarray:
-        """The simulation's error of each mean; that of a difference is far smaller."""
-        return np.asarray(self.values.std(axis=1, ddof=1) / math.sqrt(self.values.shape[1]))
-
-    def to_frame(self) -> pd.DataFrame:
-        """Columns system, mean, standard_error: one row per system."""
-        return made_frame(
-            {
-                "system": list(self.systems),
-                "mean": self.means,
-                "standard_error": self.standard_errors,
-            }
-        )
-
-
-def true_means(truth: TrackTruth, *, n_topics: int = 2000, rng: Rng = 0) -> TrueMeans:
-    """The expected average precision of each system under complete judgments.
+def true_means(truth: TrackTruth, *, n_topics: int = 2000, rng: Rng = 0) -> Scores:
+    """The expected average precision of each system under complete judgments, as scores by topic.
 
     The expectation is over the population of topics, interactions, instances and document noise,
     for rankings cut at the track's depth. It depends on a system by its effect alone, so all
@@ -635,25 +534,31 @@ def true_means(truth: TrackTruth, *, n_topics: int = 2000, rng: Rng = 0) -> True
     n_topics : int
         Topics to simulate.
     rng : int, Generator or None
-        Seed.
+        Seed, which `meta` has.
 
     Returns
     -------
-    TrueMeans
-        Expected AP of every system, and its values over the simulated topics.
+    Scores
+        AP of every system on the simulated topics; their `mean()` is the expected AP.
 
     Examples
     --------
     >>> from steadyrank.data.track.simulated import simulated_track
     >>> truth = simulated_track(n_teams=2, runs_per_team=2, n_topics=2, n_candidates=1000).truth
-    >>> means = true_means(truth, n_topics=100).means
+    >>> (means,) = true_means(truth, n_topics=100).mean()
     >>> bool((means.argsort() == truth.effects.argsort()).all())
     True
     """
     seed = seed_from(rng)
     count, generator = check_count("n_topics", n_topics, 2), track_stream(seed)
     columns = [_average_precisions(truth, generator) for _ in range(count)]
-    return TrueMeans(systems=truth.systems, values=np.stack(columns, axis=1), seed=seed)
+    return Scores(
+        measures=("AP",),
+        runs=truth.systems,
+        topics=tuple(str(topic + 1) for topic in range(count)),
+        values=np.stack(columns, axis=1)[None],
+        meta={"seed": seed},
+    )
 
 
 def track_stream(seed: int) -> np.random.Generator:
@@ -667,9 +572,10 @@ def _average_precisions(truth: TrackTruth, rng: np.random.Generator) -> np.ndarr
     """Average precision of every system on one fresh topic."""
     model, design = truth.model, truth.design
     topic = draw_topic(model, design.n_candidates, rng)
-    signal = model.signal - topic.difficulty + rng.normal(0.0, math.sqrt(model.interaction))
-    relevant = model.relevant_noise * rng.standard_normal(topic.n_relevant)
-    relevant[: topic.n_highly_relevant] += model.highly_relevant_bonus
+    spread = model.team_topic + model.system_topic + model.instance + model.instance_topic
+    signal = model.signal - topic.difficulty + rng.normal(0.0, math.sqrt(spread))
+    relevant = _RELEVANT_NOISE * rng.standard_normal(topic.n_relevant)
+    relevant[: topic.n_highly_relevant] += _HIGHLY_RELEVANT_BONUS
     relevant += threshold(topic.n_relevant, design.n_candidates) + signal
     values = np.sort(relevant)[::-1] + truth.effects[:, None]
     # The probability that a standard normal variable is above each value.

@@ -1,9 +1,9 @@
 """How reliably do topics order systems? Variance components of balanced layouts (G-study, D-study).
 
-The G-study estimates variance components of scores of systems on topics, with instances of systems
-or a facet crossed with systems, by expected mean squares. Its D-study gives E rho² and Phi for any
-numbers of topics and instances, with intervals (Brennan 2001, doi:10.1007/978-1-4757-3456-0;
-Urbano, Marrero and Martín, SIGIR 2013, pp. 393-402).
+The G-study estimates variance components of scores of systems on topics, with or without instances
+of systems, by expected mean squares. Its D-study gives E rho² and Phi for any numbers of topics and
+instances, with intervals (Brennan 2001, doi:10.1007/978-1-4757-3456-0; Urbano, Marrero and Martín,
+SIGIR 2013, pp. 393-402).
 """
 
 from __future__ import annotations
@@ -29,8 +29,20 @@ from steadyrank.stats.planning.design import whole_size
 N_DRAWS = 20_000
 """Number of pivotal draws, for limits of 95 % intervals at 2.5 ± .1 %."""
 
-StudyDesign = Literal["topics", "nested", "crossed"]
-"""Systems × topics; with instances of each system; or with a facet crossed with systems."""
+StudyDesign = Literal["topics", "nested"]
+"""Systems × topics; or with instances of each system."""
+
+DESIGNS: Mapping[StudyDesign, Mapping[str, str]] = {
+    "topics": {"system": "s", "topic": "t", "residual": "st"},
+    "nested": {
+        "system": "s",
+        "topic": "t",
+        "instance": "si",
+        "system_topic": "st",
+        "residual": "sti",
+    },
+}
+"""Component to the indices of its effects, by design."""
 
 
 class Stability(ABC):
@@ -103,8 +115,6 @@ class GStudy(Stability):
     """
 
     design: StudyDesign = "topics"
-    facet: str = ""
-    """Name of instances: `instance`, `assessor`, …; "" for systems × topics."""
     mean_squares: dict[str, float]
     df: dict[str, int]
     raw: dict[str, float]
@@ -122,7 +132,7 @@ class GStudy(Stability):
     @property
     def indices(self) -> Mapping[str, str]:
         """Component to its indices."""
-        return terms_of_design(self.design, self.facet)
+        return DESIGNS[self.design]
 
     def numbers(self, *at: Any) -> dict[str, float]:
         """Return the numbers of levels for n_topics, and n_instances if there are any."""
@@ -187,16 +197,6 @@ def topics_for(ratio: float, level: float) -> float:
     return int(whole_size(level / (1.0 - level) / ratio)) if ratio > 0.0 else math.inf
 
 
-def terms_of_design(design: StudyDesign, facet: str) -> dict[str, str]:
-    """Return the indices of each component of a design."""
-    if design == "topics":
-        return {"system": "s", "topic": "t", "residual": "st"}
-    if design == "nested":
-        return {"system": "s", "topic": "t", facet: "si", "system_topic": "st", "residual": "sti"}
-    shared = {"system": "s", "topic": "t", facet: "i", "system_topic": "st"}
-    return shared | {f"system_{facet}": "si", f"topic_{facet}": "ti", "residual": "sti"}
-
-
 def variance_components(scores: ArrayLike) -> GStudy:
     """Return variance components of scores [run, topic] from the two-way mean squares.
 
@@ -213,36 +213,11 @@ def variance_components(scores: ArrayLike) -> GStudy:
     """
     matrix, n_dropped = complete_topics(check_scores(scores))
     _check_sizes(*matrix.shape)
-    return _of_sums(
-        sums_of_squares(matrix - matrix.mean(), CROSSED), matrix.shape, matrix, n_dropped=n_dropped
-    )
+    sums = sums_of_squares(matrix - matrix.mean(), CROSSED)
+    return _of_sums(sums, matrix.shape, matrix, n_runs=len(matrix), n_dropped=n_dropped)
 
 
-def components_without_each(scores: ArrayLike) -> list[GStudy]:
-    """Return `variance_components` without the first run, without the second, and so on.
-
-    On the topics that all runs have, from sums over all runs minus those of one, so that the cost
-    is that of a few G-studies. For three runs or more.
-
-    >>> scores = [[0.2, 0.5, 0.9], [0.1, 0.5, 0.7], [0.1, 0.3, 0.7]]
-    >>> [round(g.e_rho2(3), 3) for g in components_without_each(scores)]
-    [0.0, 0.96, 0.667]
-    """
-    matrix, n_dropped = complete_topics(check_scores(scores))
-    x = matrix - matrix.mean()
-    m, n = x.shape[0] - 1, x.shape[1]
-    of_run, of_topic = x.sum(axis=1), x.sum(axis=0)
-    mean = of_run**2 / (m * n)
-    total = (x * x).sum() - (x * x).sum(axis=1) - mean
-    system = ((of_run**2).sum() - of_run**2) / n - mean
-    topic = ((of_topic - x) ** 2).sum(axis=1) / m - mean
-    sums = np.stack([system, topic, np.maximum(total - system - topic, 0.0)])
-    return [_of_sums(each, (m, n), matrix, n_dropped=n_dropped) for each in sums.T]
-
-
-def nested_components(
-    scores: ArrayLike, systems: Sequence[Any], *, facet: str = "instance"
-) -> GStudy:
+def nested_components(scores: ArrayLike, systems: Sequence[Any]) -> GStudy:
     """Return components of scores [run, topic] whose runs are instances of systems.
 
     With n topics and k instances of each system, expected mean squares are
@@ -271,7 +246,7 @@ def nested_components(
     names, codes = np.unique(np.asarray(systems), return_inverse=True)
     sizes = np.bincount(codes)
     m, n = len(names), matrix.shape[1]
-    _check_sizes(m, n, len(codes) > m, "a system with at least 2 runs")
+    _check_sizes(m, n, has_instances=len(codes) > m)
     k = m / float((1.0 / sizes).sum())
     centred = matrix - matrix.mean()
     means = np.zeros((m, n))
@@ -284,39 +259,9 @@ def nested_components(
         (m, n, k),
         matrix,
         "nested",
-        facet,
         n_runs=len(codes),
         n_dropped=n_dropped,
     )
-
-
-def crossed_components(scores: ArrayLike, *, facet: str = "instance") -> GStudy:
-    """Return components of scores [system, topic, instance], with shared instances.
-
-    The expected mean square of an effect is the sum of all components whose indices contain those
-    of the effect, each times the number of scores per effect; for systems, residual +
-    k system_topic + n system_instance + n k system. `facet` names the components. Topics that lack
-    a score are omitted.
-
-    Reference: Brennan 2001, chapter 3; Cornfield and Tukey 1956, doi:10.1214/aoms/1177728067.
-
-    >>> by_assessor = [[[0.2, 0.3], [0.5, 0.5], [0.9, 0.9]], [[0.1, 0.1], [0.2, 0.4], [0.7, 0.6]]]
-    >>> g = crossed_components(by_assessor, facet="assessor")
-    >>> list(g.variance)[3:]
-    ['system_topic', 'system_assessor', 'topic_assessor', 'residual']
-    """
-    cube = np.asarray(scores, np.float64)
-    if cube.ndim != 3:
-        raise InputError(f"expected scores [system, topic, instance], got {cube.ndim} dimensions")
-    m, all_topics, k = cube.shape
-    flat, n_dropped = complete_topics(
-        check_scores(cube.transpose(0, 2, 1).reshape(m * k, all_topics))
-    )
-    n = flat.shape[1]
-    _check_sizes(m, n, k > 1, f"2 levels of {facet}")
-    cube = flat.reshape(m, k, n).transpose(0, 2, 1)
-    sums = layout_sums(cube, terms_of_design("crossed", facet), "sti")
-    return _of_sums(sums, (m, n, k), cube, "crossed", facet, n_runs=m * k, n_dropped=n_dropped)
 
 
 def layout_sums(values: np.ndarray, terms: Mapping[str, str], axes: str) -> list[float]:
@@ -385,23 +330,21 @@ def _of_sums(
     sizes: Sequence[float],
     values: np.ndarray,
     design: StudyDesign = "topics",
-    facet: str = "",
     *,
-    n_runs: int | None = None,
+    n_runs: int,
     n_dropped: int,
 ) -> GStudy:
     """Return the G-study of sums of squares; `sizes` are systems, topics and instances."""
-    terms, counts = terms_of_design(design, facet), dict(zip("sti", sizes, strict=False))
+    terms, counts = DESIGNS[design], dict(zip("sti", sizes, strict=False))
     df = layout_df(terms, counts)
-    if design == "nested" and n_runs is not None:  # of unequal numbers of instances
+    if design == "nested":  # numbers of instances may be unequal
         own = n_runs - int(sizes[0])
-        df |= {facet: own, "residual": own * (int(sizes[1]) - 1)}
+        df |= {"instance": own, "residual": own * (int(sizes[1]) - 1)}
     squares = mean_squares_of(sums, df, values)
     raw = solved_components(mean_square_loads(list(terms.values()), counts), squares)
     k = counts.get("i", 1)
     return GStudy(
         design=design,
-        facet=facet,
         mean_squares=squares,
         df=df,
         raw=raw,
@@ -409,19 +352,18 @@ def _of_sums(
         n_systems=int(sizes[0]),
         n_topics=int(sizes[1]),
         n_instances=int(k) if float(k).is_integer() else k,
-        n_runs=n_runs or int(sizes[0]),
+        n_runs=n_runs,
         n_dropped=n_dropped,
     )
 
 
-def _check_sizes(
-    n_systems: int, n_topics: int, has_instances: bool = True, instances: str = ""
-) -> None:
+def _check_sizes(n_systems: int, n_topics: int, *, has_instances: bool = True) -> None:
     if n_systems < 2 or n_topics < 2 or not has_instances:
+        instances = "" if has_instances else ", and a system with at least 2 runs"
         raise InputError(
             "variance components require at least 2 systems, 2 topics that all runs have"
-            f"{instances and ', and '}{instances}; got {n_systems} systems and {n_topics} topics: "
-            "omit runs that lack topics, or score missing topics as 0"
+            f"{instances}; got {n_systems} systems and {n_topics} topics: omit runs that lack "
+            "topics, or score missing topics as 0"
         )
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from steadyrank.errors import InputError, arg
+from steadyrank.errors import InputError
 
 Axes = frozenset[int]
 """A term of the model: the axes of its factors."""
@@ -73,8 +73,7 @@ def _check_balance(levels: Mapping[str, tuple[str, ...]], counts: Counter[Any]) 
     raise InputError(
         f"unbalanced: {short} of {n_cells} combinations of {', '.join(levels)} occur less often "
         f"than others (first: {named}, {counts[odd]} instead of {most}); {DEPENDS}: omit levels "
-        "until every combination occurs equally often, or use type III sums of squares, which do "
-        f"not ({arg('unbalanced', 'type3')})"
+        "until every combination occurs equally often"
     )
 
 

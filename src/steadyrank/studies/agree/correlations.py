@@ -22,7 +22,7 @@ from steadyrank.compute.executors import Machine, map_shared
 from steadyrank.compute.random import block_stream, blocks_of
 from steadyrank.data.scores import mean_of_present
 from steadyrank.errors import InputError, check_choice, warn
-from steadyrank.stats.anova.balanced import Anova, Power, anova, crossed_strata, without_tests
+from steadyrank.stats.anova.balanced import Anova, anova, crossed_strata, without_tests
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.pairs.result import CONSTANT
 from steadyrank.stats.ranks.correlation import AP_TIES, correlations
@@ -285,11 +285,7 @@ DEFAULT_STRATA: Mapping[Mode, Strata] = {"sound": "subject", "paper": "none"}
 
 
 def effects_table(
-    samples: np.ndarray,
-    mode: Mode,
-    strata: Strata,
-    power: Power | None,
-    factors: Sequence[str] = FACTORS,
+    samples: np.ndarray, mode: Mode, strata: Strata, factors: Sequence[str] = FACTORS
 ) -> Anova | None:
     """Return the ANOVA of all correlations, without F and p in mode sound.
 
@@ -301,7 +297,7 @@ def effects_table(
     if mode == "sound":
         return without_tests(anova(samples, factors=factors, block="subject"))
     errors = strata_of(factors)[strata]
-    return anova(samples, factors=factors, block="subject", strata=errors, power=power)
+    return anova(samples, factors=factors, block="subject", strata=errors)
 
 
 def by_coefficient(
@@ -465,7 +461,6 @@ def component_agreement(
     reference: Reference,
     mode: Mode,
     strata: Strata,
-    power: Power | None,
     seed: int,
     **drawing: Any,
 ) -> ComponentAgreement:
@@ -496,9 +491,7 @@ def component_agreement(
     shuffled = [within(stream.permutation(codes)) for stream in streams]
     dealt: dict[Coefficient, np.ndarray] = {}
     for key in samples:
-        tables = [
-            effects_table(drawn[key], "sound", "subject", None, factors) for drawn in shuffled
-        ]
+        tables = [effects_table(drawn[key], "sound", "subject", factors) for drawn in shuffled]
         known = [table.source(component).omega_squared for table in tables if table is not None]
         dealt[key] = np.array(known)
     return ComponentAgreement(
@@ -508,9 +501,6 @@ def component_agreement(
         system_sizes=drawing["system_sizes"],
         tau=samples["tau"],
         tau_ap=samples["tau_ap"],
-        anovas={
-            key: effects_table(drawn, mode, strata, power, factors)
-            for key, drawn in samples.items()
-        },
+        anovas={key: effects_table(drawn, mode, strata, factors) for key, drawn in samples.items()},
         dealt=dealt,
     )

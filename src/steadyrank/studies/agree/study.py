@@ -19,10 +19,9 @@ from steadyrank.compute.executors import Progress
 from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.scores import Scores, factor_levels, with_factors
-from steadyrank.errors import InputError, arg, bad_value, check_choice, check_count, warn
+from steadyrank.errors import InputError, bad_value, check_choice, check_count, warn
 from steadyrank.measures.arguments import data_first
 from steadyrank.measures.scored import scores_of
-from steadyrank.stats.anova.balanced import Power
 from steadyrank.stats.inputs import check_open_unit
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.studies.agree.correlations import (
@@ -44,7 +43,7 @@ from steadyrank.studies.agree.correlations import (
     sample_correlations,
 )
 from steadyrank.studies.agree.result import AgreeResult
-from steadyrank.words import by_number
+from steadyrank.words import by_number, listed
 
 LEAST_RESAMPLES = 20
 """Smallest number of resamples that gives meaningful percentiles."""
@@ -68,7 +67,6 @@ def agree(
     ties: str = "a",
     mode: Mode = "sound",
     strata: Strata | None = None,
-    power: Power | None = None,
     n_interval_samples: int = RESAMPLES,
     factors: str | Sequence[str] | None = None,
     factors_from: str | None = None,
@@ -110,8 +108,6 @@ def agree(
         Errors that F is taken against in mode "paper": one residual ("none", as published), samples
         for the sizes ("sample"), or each effect's interaction with the subject ("subject"). The
         samples are not independent data under any of them.
-    power : str, optional
-        Adds observed power, "observed" or "omega".
     n_interval_samples : int
         Resamples of topics and systems for the intervals of effect sizes; 0 for no intervals.
     factors : str or sequence of str, optional
@@ -163,7 +159,7 @@ def agree(
     check_count("n_samples", n_samples, 2)
     check_open_unit("confidence", confidence)
     _check_resamples(n_interval_samples)
-    _check_choices(coefficient, reference, mode, strata, power)
+    _check_choices(coefficient, reference, mode, strata)
     if measures is None and qrels is not None:
         measures = MEASURES
     chosen = scores_in_order(scores_of(scores, qrels, measures, jobs=jobs), runs=True)
@@ -172,7 +168,7 @@ def agree(
     if factors or factors_from:
         chosen, names = with_factors(chosen, factors, factors_from, has_gaps=True)
     factor_levels(chosen, names)
-    labels = {name: _usable_labels(chosen, name) for name in names}
+    labels = _usable_labels(chosen, names)
     values, n_dropped = _complete(chosen)
     n_measures, n_systems, n_topics = values.shape
     sizes = {
@@ -191,14 +187,22 @@ def agree(
     strata = strata or DEFAULT_STRATA[mode]
     machine: Any = {"jobs": jobs, "scheduler": scheduler, "executor": executor}
     drawing: Any = {**sizes, "n_samples": n_samples, "ties": ties, "seed": seed, **machine}
-    tests: Any = {"reference": reference, "mode": mode, "strata": strata, "power": power}
-    within = [component_agreement(values, name, labels[name], **tests, **drawing) for name in names]
+    tests: Any = {"reference": reference, "mode": mode, "strata": strata}
+    within = tuple(
+        component_agreement(values, name, own, **tests, **drawing) for name, own in labels.items()
+    )
+    for one in within:
+        if one.anovas[coefficient] is None:
+            warn(
+                f"within levels of {one.component} a measure gives all systems of some sample the "
+                "same mean: no effect is estimated; choose larger sizes, or group the levels"
+            )
     correlations = sample_correlations(
         values, n_resamples=n_interval_samples, progress=progress, **drawing
     )
     samples = by_coefficient(correlations, reference)
     _warn_undefined(samples[coefficient], coefficient, pairs, chosen.measures)
-    anovas = {name: effects_table(drawn, mode, strata, power) for name, drawn in samples.items()}
+    anovas = {name: effects_table(drawn, mode, strata) for name, drawn in samples.items()}
     return AgreeResult(
         coefficient=coefficient,
         measures=chosen.measures,
@@ -220,7 +224,7 @@ def agree(
         anovas=anovas,
         omega_squared_intervals=effect_intervals(correlations, reference, anovas, confidence),
         likeness=likeness,
-        components=tuple(within),
+        components=within,
     )
 
 
@@ -234,16 +238,11 @@ def _check_resamples(n_interval_samples: Any) -> None:
         )
 
 
-def _check_choices(coefficient: Any, reference: Any, mode: Any, strata: Any, power: Any) -> None:
+def _check_choices(coefficient: Any, reference: Any, mode: Any, strata: Any) -> None:
     check_choice("coefficient", coefficient, get_args(Coefficient))
     check_choice("reference", reference, get_args(Reference))
     check_choice("mode", mode, get_args(Mode))
     check_choice("kind of strata", strata or "none", get_args(Strata))
-    if mode == "sound" and power is not None:
-        raise InputError(
-            f"power restates p, which {arg('mode', 'sound')} does not give: use "
-            f"{arg('mode', 'paper')}"
-        )
     if mode == "sound" and strata not in (None, DEFAULT_STRATA[mode]):
         warn(f"strata {strata} choose among the F tests of mode paper; mode sound makes no tests")
 
@@ -268,23 +267,43 @@ def _complete(scores: Scores) -> tuple[np.ndarray, int]:
     return np.ascontiguousarray(scores.values[:, :, there]), dropped
 
 
-def _usable_labels(scores: Scores, factor: str) -> list[str]:
-    """Return the levels of the runs; "" for runs that are left out of the levels."""
-    labels = scores.run_info[factor]
-    small = [level for level, n in Counter(labels).items() if level and n < LEAST_SYSTEMS]
-    kept = ["" if level in small else level for level in labels]
-    if len(set(filter(None, kept))) < 2:
+def _usable_labels(scores: Scores, names: Sequence[str]) -> dict[str, list[str]]:
+    """Return the levels of the runs by factor; "" for runs that are left out of the levels.
+
+    Factors of which fewer than two levels have enough systems are left out, unless all are.
+    """
+    labels = {name: _large_levels(scores.run_info[name]) for name in names}
+    usable = {name: own for name, own in labels.items() if len({*own} - {""}) > 1}
+    if names and not usable:
+        others = [
+            name
+            for name, column in scores.run_info.items()
+            if name not in (*names, "system") and len({*_large_levels(column)} - {""}) > 1
+        ]
+        or_use = f", or use {listed(others, 'or')}" if others else ""
         raise InputError(
-            f"{factor} has fewer than two levels with {LEAST_SYSTEMS} systems, which correlations "
-            f"within a level require: {factor} {small[0]!r} has {labels.count(small[0])}"
+            f"fewer than two levels of {listed(names, 'and')} have {LEAST_SYSTEMS} systems, which "
+            "correlations within a level require: give a column of the run information that "
+            f"groups the levels, such as families{or_use}"
         )
-    for what, n in (
-        (f"have no {factor}", labels.count("")),
-        (f"have a {factor} of fewer than {LEAST_SYSTEMS} runs", sum(map(labels.count, small))),
-    ):
-        if n:
-            warn(f"{n} of {len(labels)} runs {what}: left out of its levels")
-    return kept
+    for name, own in labels.items():
+        without, n = scores.run_info[name].count(""), len(own)
+        small = own.count("") - without
+        if name not in usable:
+            warn(f"fewer than two levels of {name} have {LEAST_SYSTEMS} systems: it is left out")
+        elif without:
+            warn(f"{without} of {n} runs have no {name}: left out of its levels")
+        if small and name in usable:
+            warn(
+                f"{small} of {n} runs have a {name} of fewer than {LEAST_SYSTEMS} runs: left out "
+                "of its levels"
+            )
+    return usable
+
+
+def _large_levels(column: Sequence[str]) -> list[str]:
+    counts = Counter(column)
+    return [level if counts[level] >= LEAST_SYSTEMS else "" for level in column]
 
 
 def _warn_undefined(

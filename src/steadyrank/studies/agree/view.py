@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from steadyrank.data.scores import Scores, mean_of_present
-from steadyrank.present.anova import ANOVA, anova_lines, effect_word, power_words, source_words
+from steadyrank.present.anova import ANOVA, anova_lines, effect_word, source_words
 from steadyrank.present.json import picked
 from steadyrank.present.view import Col, FigureSpec, Finding, Row, TableSpec, View, Words
 from steadyrank.stats.anova.balanced import Anova
@@ -182,7 +182,7 @@ def _notes(result: AgreeResult) -> list[str]:
     elif result.n_interval_samples:
         resamples = f"{result.n_interval_samples} resamples of topics and systems"
         note = f"Intervals: {resamples}; no tests (docs/agree.md)."
-    return [note, *power_words(result.anova)]
+    return [note]
 
 
 LIKENESS = TableSpec(
@@ -246,13 +246,6 @@ LEVELS = TableSpec(
     ),
     caption="Mean over pairs of measures, sizes and samples, among the systems of each level.",
 )
-CELLS = TableSpec(
-    id="measure-cells", rows=lambda result: result.cells(), columns=(), when=lambda result: False
-)
-"""CSV only: one row per pair of measures and combination of sizes."""
-
-ROWS = {"anova": TABLE.id, "cells": CELLS.id, "ranking": PAIRS.id, "components": LEVELS.id}
-"""Values of `--rows`, and the tables that they write as CSV."""
 
 
 def fields(result: AgreeResult) -> dict[str, Any]:
@@ -266,7 +259,6 @@ def fields(result: AgreeResult) -> dict[str, Any]:
         "ranking": result.ranking(),
         "rmse": result.rmse,
         "anovas": {key: result.anova_rows(key) for key in result.anovas},
-        "power_convention": result.anova.power if result.anova else None,
         **picked(result, "mode strata n_resamples=n_interval_samples"),
         "swaps": [[_pair(result, p) for p in swap] for swap in result.swaps.tolist()],
         "likeness": {**picked(result.likeness, "tau tau_ap"), "dendrogram_order": names},
@@ -304,7 +296,7 @@ VIEW = View(
         ),
     ),
     findings=findings,
-    tables=(LIKENESS, TABLE, PAIRS, EFFECT_OF, LEVELS, CELLS),
+    tables=(LIKENESS, TABLE, PAIRS, EFFECT_OF, LEVELS),
     csv=TABLE.id,
     fields=fields,
     figure=FigureSpec(

@@ -20,20 +20,18 @@ import numpy as np
 from steadyrank._version import __version__
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.scores import factor_levels, measure_of, with_factors
-from steadyrank.errors import InputError, arg, bad_value, check_choice, warn
+from steadyrank.errors import InputError, check_choice, warn
 from steadyrank.measures.arguments import data_first
 from steadyrank.measures.scored import scores_of
 from steadyrank.notebook import Framed, shown_by
 from steadyrank.stats.anova.balanced import (
     Anova,
     MainEffect,
-    Power,
     anova,
     crossed_strata,
     tukey_main_effect,
 )
 from steadyrank.stats.anova.parts import balanced_layout
-from steadyrank.stats.anova.unbalanced import type_three
 from steadyrank.stats.inputs import check_open_unit, complete_topics
 from steadyrank.words import by_number, counted
 
@@ -41,8 +39,6 @@ Mode = Literal["sound", "paper"]
 Strata = Literal["none", "topic"]
 
 DEFAULT_STRATA: Mapping[Mode, Strata] = {"sound": "topic", "paper": "none"}
-
-Unbalanced = Literal["refuse", "type3"]
 
 BLOCK = "topic"
 
@@ -69,7 +65,7 @@ class ComponentsResult(Framed):
     """Factor to its levels."""
     n_runs: int
     n_replicates: int
-    """Number of runs per combination of levels; 0 where it varies."""
+    """Number of runs per combination of levels."""
     n_topics: int
     n_dropped: int
     """Number of topics left out because some run has no score there."""
@@ -79,8 +75,6 @@ class ComponentsResult(Framed):
     anova: Anova
     main_effects: Mapping[str, MainEffect]
     """Factor to Tukey's test of its levels."""
-    type_three: bool = False
-    """Whether the grid is unbalanced, and sums of squares are of type III."""
     lower_is_better: bool = False
 
     def ordered_levels(self, factor: str) -> list[tuple[str, float]]:
@@ -103,10 +97,9 @@ class ComponentsResult(Framed):
         runs = counted(self.n_runs, "run") + (
             f" ({self.n_replicates} of each combination)" if self.n_replicates > 1 else ""
         )
-        sums = "unbalanced, type III sums of squares; " if self.type_three else ""
         return (
             f"{self.measure} of {runs}: {sizes}; {counted(self.n_topics, 'topic')}{dropped} as "
-            f"blocks; {sums}steadyrank {__version__}."
+            f"blocks; steadyrank {__version__}."
         )
 
 
@@ -118,11 +111,8 @@ def components(
     *,
     factors: str | Sequence[str] | None = None,
     factors_from: str | None = None,
-    interactions: int | None = None,
     mode: Mode = "sound",
     strata: Strata | None = None,
-    unbalanced: Unbalanced = "refuse",
-    power: Power | None = None,
     confidence: float = 0.95,
 ) -> ComponentsResult:
     """Analyse the variance of one measure by columns of `run_info`, with topics as blocks.
@@ -137,20 +127,12 @@ def components(
         Columns that name the components; runs that agree in all of them are replicates.
     factors_from : str, optional
         Pattern of the components in the runs' names, such as "stop_stemmer_model_…".
-    interactions : int, optional
-        Number of factors in the largest interaction; by default all.
     mode : str
         "paper" tests effects as published, against one residual.
     strata : str, optional
         Test each effect against its interaction with topics ("topic"), which is about other
         topics, or against one residual ("none"), which is about these topics alone. The default
         depends on the mode.
-    unbalanced : str
-        "refuse" grids in which some combination of levels occurs more often than another, or
-        analyse them with type III sums of squares ("type3"; requires statsmodels), tested against
-        one residual.
-    power : str, optional
-        Adds observed power, "observed" or "omega".
     confidence : float
         Level of Tukey's tests and intervals.
 
@@ -162,7 +144,8 @@ def components(
 
     Notes
     -----
-    Effect sizes are the same for both strata. Topics that some run lacks are left out.
+    Every combination of levels must occur equally often. Effect sizes are the same for both strata.
+    Topics that some run lacks are left out.
 
     References
     ----------
@@ -186,49 +169,43 @@ def components(
     """
     scores = scores_of(scores, qrels, measure)
     scores, names = with_factors(scores, factors, factors_from)
-    _check_names(names, interactions)
+    if BLOCK in names:
+        raise InputError(f"a factor cannot be named {BLOCK!r}, which is the block: rename it")
     check_choice("mode", mode, get_args(Mode))
     check_choice("kind of strata", "none" if strata is None else strata, get_args(Strata))
     check_open_unit("confidence", confidence)
-    check_choice("way with unbalanced data", unbalanced, get_args(Unbalanced))
     scores = scores_in_order(scores)
     chosen = measure_of(scores, measure)
     matrix, n_dropped = complete_topics(scores.matrix(chosen))
     _tell_dropped(matrix.shape[1], n_dropped)
     levels = factor_levels(scores, names)
     columns = {name: scores.run_info[name] for name in names}
-    n_replicates = n_replicates_of(list(columns.values()))
-    is_unbalanced = unbalanced == "type3" and not n_replicates
-    if strata is None:
-        strata = "none" if is_unbalanced else DEFAULT_STRATA[mode]
-    most = min(interactions or len(names), len(names))
-    effects = [":".join(some) for size in range(1, most + 1) for some in combinations(names, size)]
-    table, mains = _analysed(
-        matrix, columns, effects, strata, power, confidence, is_unbalanced=is_unbalanced
+    strata = strata or DEFAULT_STRATA[mode]
+    sizes = range(1, len(names) + 1)
+    table = anova(
+        matrix[balanced_layout(columns).index],
+        factors=[*names, None, BLOCK],
+        effects=[":".join(some) for size in sizes for some in combinations(names, size)],
+        block=BLOCK,
+        strata=crossed_strata(BLOCK, names) if strata == "topic" else (),
     )
     return ComponentsResult(
         measure=chosen,
         factors=names,
         levels=levels,
         n_runs=len(scores.runs),
-        n_replicates=n_replicates,
+        n_replicates=n_replicates_of(list(columns.values())),
         n_topics=matrix.shape[1],
         n_dropped=n_dropped,
         mode=mode,
         strata=strata,
         confidence=confidence,
         anova=table,
-        main_effects=mains,
-        type_three=is_unbalanced,
+        main_effects={
+            name: tukey_main_effect(table, name, confidence=confidence) for name in names
+        },
         lower_is_better=scores.lower_is_better(chosen),
     )
-
-
-def _check_names(names: Sequence[str], interactions: Any) -> None:
-    if BLOCK in names:
-        raise InputError(f"a factor cannot be named {BLOCK!r}, which is the block: rename it")
-    if interactions is not None and interactions < 1:
-        raise bad_value("interactions", "be at least 1 (main effects only)", interactions)
 
 
 def _tell_dropped(left: int, dropped: int) -> None:
@@ -256,39 +233,3 @@ def n_replicates_of(columns: Sequence[Sequence[str]]) -> int:
     full = prod(len(set(column)) for column in columns)
     balanced = len(counts) == full and len(set(counts.values())) == 1
     return next(iter(counts.values())) if balanced else 0
-
-
-def _analysed(
-    matrix: np.ndarray,
-    columns: Mapping[str, Sequence[str]],
-    effects: list[str],
-    strata: Strata,
-    power: Power | None,
-    confidence: float,
-    *,
-    is_unbalanced: bool,
-) -> tuple[Anova, dict[str, MainEffect]]:
-    """Return the ANOVA of scores [run, topic] by the runs' columns, and Tukey's tests of levels."""
-    if not is_unbalanced:
-        table = anova(
-            matrix[balanced_layout(columns).index],
-            factors=[*columns, None, BLOCK],
-            effects=effects,
-            block=BLOCK,
-            strata=crossed_strata(BLOCK, tuple(columns)) if strata == "topic" else (),
-            power=power,
-        )
-        return table, {
-            name: tukey_main_effect(table, name, confidence=confidence) for name in columns
-        }
-    if strata != "none":
-        raise InputError(
-            f"strata {strata} require a balanced grid: use {arg('strata', 'none')} with "
-            f"{arg('unbalanced', 'type3')}"
-        )
-    n_runs, n_topics = matrix.shape
-    cells: dict[str, Any] = {name: np.repeat(own, n_topics) for name, own in columns.items()}
-    cells[BLOCK] = np.tile(np.arange(n_topics), n_runs)
-    return type_three(
-        matrix.reshape(-1), cells, effects=effects, block=BLOCK, power=power, confidence=confidence
-    )

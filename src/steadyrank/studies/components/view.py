@@ -8,7 +8,7 @@ from itertools import combinations
 from typing import Any
 
 from steadyrank.data.scores import Scores
-from steadyrank.present.anova import ANOVA, anova_lines, effect_word, power_words, source_words
+from steadyrank.present.anova import ANOVA, anova_lines, effect_word, source_words
 from steadyrank.present.json import picked
 from steadyrank.present.view import Col, FigureSpec, Finding, TableSpec, View, Words
 from steadyrank.studies.components.study import ComponentsResult, components, n_replicates_of
@@ -92,24 +92,14 @@ def _level_rows(results: Results) -> list[dict[str, Any]]:
 
 def _anova_caption(results: Results) -> str:
     of_all = replace(results[0], measure=listed([result.measure for result in results]))
-    return " ".join([of_all.caption(), *_notes(results[0])])
+    return f"{of_all.caption()} {AGAINST[results[0].strata]}"
 
 
-def _notes(result: ComponentsResult) -> list[str]:
-    """Say what effects are tested against, and what observed power is."""
-    against = {
-        "topic": "Tests: against interactions with topics, for other topics (docs/components.md).",
-        "none": "Tests: against one residual, for these topics only (docs/components.md).",
-    }
-    return [against[result.strata], *power_words(result.anova)]
-
-
-def _levels_caption(results: Results) -> str:
-    caption = (
-        "Means over all other components and topics, the best first. Levels differ by Tukey's HSD "
-        f"({results[0].confidence:.0%}) where their intervals do not overlap"
-    )
-    return f"{caption}{', and may where they do' if results[0].type_three else ''}."
+AGAINST = {
+    "topic": "Tests: against interactions with topics, for other topics (docs/components.md).",
+    "none": "Tests: against one residual, for these topics only (docs/components.md).",
+}
+"""What effects are tested against."""
 
 
 MEASURE = Col("measure", form="name", when=lambda results: len(results) > 1)
@@ -131,7 +121,10 @@ LEVELS = TableSpec(
         Col("mean"),
         Col("interval", "HSD interval"),
     ),
-    caption=_levels_caption,
+    caption=lambda results: (
+        "Means over all other components and topics, the best first. Levels differ by Tukey's HSD "
+        f"({results[0].confidence:.0%}) where their intervals do not overlap."
+    ),
     printed=lambda results: 100,
 )
 
@@ -142,13 +135,13 @@ def fields(results: Results) -> dict[str, Any]:
         return {"studies": [VIEW.json([result]) for result in results]}
     result = results[0]
     return {
-        **picked(result, "measure factors type_three"),
+        **picked(result, "measure factors"),
         "anova": result.rows(),
         "main_effects": [_main_effect(result, name) for name in result.factors],
         **picked(result, "levels n_runs n_replicates n_topics n_dropped mode strata"),
-        **picked(result, "level=confidence power_convention=anova.power"),
+        "level": result.confidence,
         "answer": [finding.text for finding in findings(results)],
-        "notes": _notes(result),
+        "notes": [AGAINST[result.strata]],
     }
 
 

@@ -102,7 +102,6 @@ def datasets(
     drawn: Drawn = "datasets",
     gaps: Gaps = "complete",
     types: PathLike | Mapping[str, str] | None = None,
-    subsets: Sequence[str] = (),
     a: str | None = None,
     b: str | None = None,
     alpha: float = 0.05,
@@ -138,9 +137,6 @@ def datasets(
         means; "zero" counts an absent score as 0, as MTEB's Borda count does.
     types : path or mapping, optional
         The type of each dataset: a CSV with columns dataset and type.
-    subsets : sequence of str
-        Subsets of a task that count in a folder of MTEB results; by default those that every model
-        has.
     a, b : str, optional
         Two runs to compare in depth; by default the two best.
     alpha : float
@@ -189,7 +185,7 @@ def datasets(
     """
     seed = seed_from(rng)
     _check(aggregate, drawn, gaps, alpha, n_samples, a, b)
-    given = read_leaderboard(table, types=types, measure=measure, subsets=subsets).in_order()
+    given = read_leaderboard(table, types=types, measure=measure).in_order()
     given = given.one_way()
     lower_is_better, given = given.lower_is_better, given.oriented()
     if lower_is_better and gaps == "zero" and aggregate in MEANS:

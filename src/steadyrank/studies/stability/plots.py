@@ -18,7 +18,7 @@ from steadyrank.present.plot_style import (
     look,
     panels,
 )
-from steadyrank.studies.stability.study import facet_words
+from steadyrank.words import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,7 +49,7 @@ def _draw_coefficient(result: StabilityResult, ax: Axes, kind: str) -> None:
         with_instances = () if k is None else (k,)
         values = [getattr(g, kind)(n, *with_instances) for n in smooth]
         style = {"color": look(place)["color"]}
-        words = "" if k is None else facet_words(k, getattr(g, "facet", ""))
+        words = "" if k is None else counted(k, "instance", form=".3g")
         ax.plot(smooth, values, linewidth=1.4, label=words, **style)
         if k is None or k == result.instances[0]:
             curve = result.d_study(sizes.tolist(), with_instances)

@@ -15,7 +15,7 @@ from steadyrank._version import __version__
 from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.facets import averaged_facets, facets_of
 from steadyrank.data.order import scores_in_order
-from steadyrank.data.scores import Scores, measure_of
+from steadyrank.data.scores import measure_of
 from steadyrank.errors import InputError, arg, bad_value, check_number, warn
 from steadyrank.measures.arguments import data_first
 from steadyrank.measures.scored import scores_of
@@ -23,22 +23,13 @@ from steadyrank.notebook import Framed, shown_by
 from steadyrank.stats.anova.gstudy import N_DRAWS, GStudy, PivotalDraws, pivotal_draws
 from steadyrank.stats.inputs import check_open_unit
 from steadyrank.stats.interval import Interval
-from steadyrank.stats.pairs.decisions import Decided
 from steadyrank.studies.stability.components import (
-    LeadingGroup,
     LeaveOneOut,
-    leading_group,
     leave_one_out,
     study_components,
+    systems_by_run,
 )
 from steadyrank.studies.stability.facets import FacetsResult, study_facets
-from steadyrank.studies.stability.separation import (
-    AssessorRank,
-    Separation,
-    assessor_ranks,
-    decide,
-    separation,
-)
 from steadyrank.words import counted
 
 LEVELS = (0.8, 0.9, 0.95)
@@ -108,14 +99,7 @@ class StabilityResult(Framed):
     """The D-study: first for the collection, then for other requested numbers."""
     topics_needed: tuple[TopicsNeeded, ...]
     leave_one_out: LeaveOneOut | None = None
-    """The coefficients without each system, for at least four systems."""
-    leading_group: LeadingGroup | None = None
-    """The coefficients of the better half, for at least five systems."""
-    separation: Separation | None = None
-    """Whether these topics separate the runs that could be first, unless systems have instances or
-    it was not requested."""
-    assessors: tuple[AssessorRank, ...] = ()
-    """Ranks of other assessors' orders of documents."""
+    """The coefficients without each system, for 4 to 300 systems."""
     seed: int = 0
     """Seed of the draws for intervals, if systems have instances."""
 
@@ -137,7 +121,7 @@ class StabilityResult(Framed):
 
     @property
     def instances(self) -> tuple[float, ...]:
-        """Numbers of instances of the D-study, the collection's first; none with two facets."""
+        """Numbers of instances of the D-study, the collection's first; none without them."""
         numbers = dict.fromkeys(own.instances for own in self.coefficients)
         return tuple(number for number in numbers if number is not None)
 
@@ -162,31 +146,20 @@ class StabilityResult(Framed):
         dropped = f" ({g.n_dropped} dropped)" if g.n_dropped else ""
         sizes = f"{self.measure}, {g.n_systems} systems × {g.n_topics} topics{dropped}"
         sure = f"{self.confidence:.0%} intervals"
-        if not g.facet:
+        if g.design == "topics":
             return (
                 f"{sizes}, both random; {sure}, by Feldt for E rho² and by Arteaga et al. for Phi; "
                 f"steadyrank {__version__}."
             )
-        how = "of each system" if g.design == "nested" else "shared by all systems"
         return (
-            f"{sizes} × {facet_words(g.n_instances, g.facet)} ({how}), all random; {sure} by "
-            f"{N_DRAWS:,} generalized pivotal draws, seed {self.seed}; steadyrank {__version__}."
+            f"{sizes} × {counted(g.n_instances, 'instance', form='.3g')} (of each system), all "
+            f"random; {sure} by {N_DRAWS:,} generalized pivotal draws, seed {self.seed}; "
+            f"steadyrank {__version__}."
         )
 
     def rows(self) -> list[dict[str, Any]]:
         """Return the D-study: one row per number of topics."""
         return [{"measure": self.measure, **own.row()} for own in self.coefficients]
-
-
-def facet_words(k: float, facet: str) -> str:
-    """Return a number of levels of a facet in words.
-
-    >>> [facet_words(*of) for of in ((1, "instance"), (2.5, "assessor"), (3, "query_variation"))]
-    ['1 instance', '2.5 assessors', '3 levels of query_variation']
-    """
-    if facet in ("instance", "assessor", "seed"):
-        return counted(k, facet, form=".3g")
-    return counted(k, f"level of {facet}", f"levels of {facet}", form=".3g")
 
 
 @data_first
@@ -197,7 +170,6 @@ def stability(
     *,
     n_topics: Sequence[int] = (),
     levels: Sequence[float] = LEVELS,
-    facet: str = "auto",
     n_instances: Sequence[int] | None = None,
     facets: Sequence[str] | None = None,
     n_answers: Sequence[int] = (),
@@ -205,9 +177,6 @@ def stability(
     costs: Mapping[str, float] | None = None,
     target: float | None = None,
     confidence: float = 0.95,
-    judges: Mapping[str, Any] | None = None,
-    alpha: float | None = 0.05,
-    decided: Decided | None = None,
     jobs: int | None = None,
     rng: Rng = 0,
 ) -> StabilityResult | FacetsResult:
@@ -230,10 +199,6 @@ def stability(
         Further numbers of topics.
     levels : sequence of float
         Levels of stability that require topics.
-    facet : str
-        "auto"; "none", to treat every run as a system; or a column of `run_info`, such as
-        `assessor`, whose values every system has: system_assessor then replaces instance, and the
-        error of Phi has assessor / k and topic_assessor / (n k) in addition.
     n_instances : sequence of int, optional
         Further numbers of instances; 1, 2, 5 and 10 unless given.
     facets : sequence of str, optional
@@ -247,18 +212,10 @@ def stability(
         Standard error of a difference of two systems to plan for.
     confidence : float
         Level of the intervals, which assume normal effects.
-    judges : mapping, optional
-        Other assessors' judgments by name: their orders of documents are ranked among the runs.
-        Requires `qrels`, even with scores.
-    alpha : float, optional
-        Level of all comparisons for `separation`, and of those with assessors; None omits
-        `separation`.
-    decided : result of `compare`, optional
-        Decisions about all pairs of these runs for `separation`.
     jobs : int, optional
         Number of threads.
     rng : int, Generator or None
-        Seed of sign flips, and of the draws for intervals with instances or facets.
+        Seed of the draws for intervals with instances or facets.
 
     Returns
     -------
@@ -270,8 +227,8 @@ def stability(
     Notes
     -----
     Systems, topics and instances are random samples: the result is about other systems like these.
-    It is low for close systems and high if one system is far from all others: `leave_one_out` and
-    `leading_group` show this. Negative components count as 0 in coefficients, with a warning.
+    It is low for close systems and high if one system is far from all others, as `leave_one_out`
+    shows. Negative components count as 0 in coefficients, with a warning.
     Topics that some run lacks are left out.
 
     References
@@ -290,18 +247,13 @@ def stability(
     ['system', 'topic', 'residual']
     """
     seed = seed_from(rng)
-    if judges and qrels is None:
-        raise InputError("judges require qrels: scores alone do not order documents")
-    judged = None if judges and isinstance(scores, Scores) else qrels
-    scores = scores_of(scores, judged, measure, has_facets=True)
+    scores = scores_of(scores, qrels, measure, has_facets=True)
     name = measure_of(scores, measure)
     scores = scores_in_order(scores, runs=True).select(measures=name).oriented()
     check_open_unit("confidence", confidence)
-    check_open_unit("alpha", 0.05 if alpha is None else alpha)
-    chosen = _chosen_facets(scores, facet) if facets is None else tuple(facets)
+    several = (name for name in facets_of(scores) if len(set(scores.run_info[name])) > 1)
+    chosen = tuple(several if facets is None else facets)
     if chosen:
-        if judges:
-            raise InputError(f"these scores have judges or answers already: omit {arg('judges=')}")
         given = {"topics": n_topics, "answers": n_answers, "judges": n_judges}
         return study_facets(
             scores,
@@ -318,13 +270,13 @@ def stability(
         raise InputError(
             "costs, targets and numbers of answers and judges require scores with judges or answers"
         )
-    if facet == "auto":
-        scores = averaged_facets(scores)
+    scores = averaged_facets(scores)
     for level in levels:
         check_open_unit("level", check_number("level", level))
     sizes = [_check_size("topics", size) for size in n_topics]
     asked = None if n_instances is None else [_check_size("instances", k) for k in n_instances]
-    g = study_components(scores, name, str(facet))
+    matrix, systems = scores.matrix(name), systems_by_run(scores)
+    g = study_components(matrix, systems)
     if not any(g.mean_squares.values()):
         raise InputError(f"{name}: every score is the same: there is no variance to split")
     _warn_of_negative(name, g)
@@ -341,23 +293,9 @@ def stability(
         topics_needed=tuple(
             _topics_needed(known, level, k, confidence) for k in numbers for level in levels
         ),
-        leave_one_out=leave_one_out(scores, name, str(facet), g, half_width),
-        leading_group=leading_group(scores, name, str(facet), g),
-        separation=None
-        if alpha is None or g.facet
-        else separation(
-            decided or decide(scores.runs, scores.matrix(name), alpha, seed), len(scores.topics)
-        ),
-        assessors=assessor_ranks(scores, name, qrels, judges, alpha or 0.05) if judges else (),
+        leave_one_out=leave_one_out(matrix, systems, g, half_width),
         seed=seed,
     )
-
-
-def _chosen_facets(scores: Scores, facet: str) -> tuple[str, ...]:
-    """Return the facets with several levels, unless one facet is named instead."""
-    if facet != "auto":
-        return ()
-    return tuple(name for name in facets_of(scores) if len(set(scores.run_info[name])) > 1)
 
 
 def _check_size(what: str, size: Any) -> int:
@@ -376,8 +314,8 @@ def _warn_of_negative(measure: str, g: GStudy) -> None:
 
 
 def _numbers(g: GStudy, asked: Sequence[int] | None) -> list[Any]:
-    """Return numbers of instances, the systems' first; [None] without a facet."""
-    if g.facet:
+    """Return numbers of instances, the systems' first; [None] without instances."""
+    if g.design == "nested":
         return list(dict.fromkeys([g.n_instances, *(INSTANCES if asked is None else asked)]))
     if asked:
         raise InputError(
@@ -389,7 +327,7 @@ def _numbers(g: GStudy, asked: Sequence[int] | None) -> list[Any]:
 
 def _interval_source(g: GStudy, seed: int) -> GStudy | PivotalDraws:
     """Return what computes intervals: mean squares in closed form, or draws."""
-    return pivotal_draws(g, rng=seed) if g.facet else g
+    return pivotal_draws(g, rng=seed) if g.design == "nested" else g
 
 
 def _both(

@@ -7,17 +7,11 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from steadyrank.measures.names import parse_measure
-from steadyrank.measures.tie_orders import has_expectation
 from steadyrank.present.json import picked
 from steadyrank.present.view import Col, FigureSpec, Finding, TableSpec, View, Words
 from steadyrank.studies.part import Job, part_of
-from steadyrank.studies.stability.separation import POWER
-from steadyrank.studies.stability.study import StabilityResult, facet_words, stability
+from steadyrank.studies.stability.study import StabilityResult, stability
 from steadyrank.words import counted, interval
-
-MOST = 1e6
-"""Larger numbers of topics are not stated."""
 
 Results = Sequence[StabilityResult]
 """One result per measure; the first measure ranks the runs."""
@@ -29,8 +23,8 @@ def findings(results: Results) -> list[Finding]:
     own, g, said = result.coefficients[0], result.components, []
     e_rho2, phi = (interval(ends, ".2f") for ends in (own.e_rho2_interval, own.phi_interval))
     with_instances = ""
-    if own.instances is not None and g.facet:
-        with_instances = f" × {facet_words(own.instances, g.facet)}"
+    if own.instances is not None:
+        with_instances = f" × {_instances(own.instances)}"
     said.append(
         Finding(
             "stability.coefficients",
@@ -42,9 +36,9 @@ def findings(results: Results) -> list[Finding]:
     if g.variance["system"] == 0.0:
         text = "No number of topics separates systems that do not differ."
         said.append(Finding("stability.no_systems", text))
-    elif g.facet:
+    elif g.design == "nested":
         most = {k: g.e_rho2(math.inf, k) for k in dict.fromkeys((1, g.n_instances))}
-        reached = " and ".join(f"{most[k]:.2f} with {facet_words(k, g.facet)}" for k in most)
+        reached = " and ".join(f"{most[k]:.2f} with {_instances(k)}" for k in most)
         text = f"Infinitely many topics would reach E rho² {reached}."
         said.append(Finding("stability.limit", text, {"e_rho2": list(most.values())}))
     left = result.leave_one_out
@@ -58,42 +52,11 @@ def findings(results: Results) -> list[Finding]:
     for part, value in below.items():
         text = f"The estimate of {part} is negative ({value:.3g}) and counts as 0."
         said.append(Finding(f"stability.negative.{part}", text, {"variance": value}))
-    return [*said, *_separation(result), *_assessors(result)]
+    return said
 
 
-def _separation(result: StabilityResult) -> list[Finding]:
-    found = result.separation
-    if found is None:
-        return []
-    text = f"Only {found.runs[0]} could be first, by each run's comparisons with the others."
-    if found.n_pairs:
-        topics = counted(result.components.n_topics, "topic")
-        text = (
-            f"{topics} could separate {found.n_separable or 'none'} of the "
-            f"{counted(found.n_pairs, 'pair', form=',')} of {len(found.runs):,} runs that could be "
-            "first"
-        )
-        is_stated = found.n_separable < found.n_pairs / 2 and found.topics_needed < MOST
-        text += f"; half require {found.topics_needed:,.0f} topics." if is_stated else "."
-    return [Finding("stability.separation", text, asdict(found))]
-
-
-def _assessors(result: StabilityResult) -> list[Finding]:
-    if not result.assessors:
-        return []
-    best = min(result.assessors, key=lambda own: own.rank)
-    if best.significantly_above:
-        runs = f"{len(best.significantly_above):,} of {counted(best.n_runs, 'run', form=',')}"
-        text = (
-            f"If {best.judge} judges as well as people do, these judgments cannot separate {runs}: "
-            f"documents in the order of its grades rank {best.rank:,}."
-        )
-        return [Finding("stability.expired", text, asdict(best))]
-    text = (
-        f"Documents in the order of {best.judge}'s grades would rank {best.rank:,} among "
-        f"{counted(best.n_runs, 'run', form=',')}; no run is significantly above that."
-    )
-    return [Finding("stability.assessor", text, asdict(best))]
+def _instances(k: float) -> str:
+    return counted(k, "instance", form=".3g")
 
 
 def _component_rows(results: Results) -> list[dict[str, Any]]:
@@ -119,18 +82,17 @@ def _by_size(results: Results, rows: Sequence[Any]) -> list[Any]:
 
 
 def _influence_rows(results: Results) -> list[dict[str, Any]]:
-    rows = []
-    for result in results:
-        left, group = result.leave_one_out, result.leading_group
-        row: dict[str, Any] = {"measure": result.measure, "e_rho2": result.e_rho2}
-        if left is not None:
-            row |= {"without_each": left.e_rho2, "system": left.system}
-            row |= {"without": left.e_rho2_without}
-        if group is not None:
-            row |= {"group": len(group.systems), "group_e_rho2": group.e_rho2}
-            row |= {"group_phi": group.phi}
-        rows.append(row)
-    return rows
+    return [
+        {
+            "measure": result.measure,
+            "e_rho2": result.e_rho2,
+            "without_each": left.e_rho2,
+            "system": left.system,
+            "without": left.e_rho2_without,
+        }
+        for result in results
+        if (left := result.leave_one_out)
+    ]
 
 
 MEASURE = Col("measure", form="name", when=lambda results: len(results) > 1)
@@ -179,19 +141,15 @@ NEEDED = TableSpec(
 INFLUENCE = TableSpec(
     id="stability-influence",
     rows=_influence_rows,
-    when=lambda results: any(one.leave_one_out or one.leading_group for one in results),
+    when=lambda results: any(one.leave_one_out for one in results),
     columns=(
         Col("measure", form="name"),
         Col("e_rho2", "E rho²", ".3f"),
         Col("without_each", "without each system", ".3f"),
-        Col("system", "most by", "name", "known"),
-        Col("without", "E rho² without it", ".3f", "known"),
-        Col("group", "leading group", "count", "known"),
-        Col("group_e_rho2", "its E rho²", ".3f", "known"),
-        Col("group_phi", "its Phi", ".3f", "known"),
+        Col("system", "most by", "name"),
+        Col("without", "E rho² without it", ".3f"),
     ),
-    caption="Do the coefficients depend on single systems? The leading group is the better half, "
-    "at most 20.",
+    caption="Do the coefficients depend on single systems?",
 )
 
 
@@ -200,8 +158,7 @@ def fields(results: Results) -> dict[str, Any]:
     if len(results) > 1:
         return {"studies": [VIEW.json([result]) for result in results]}
     result = results[0]
-    g, found = result.components, result.separation
-    facets = "facet design n_instances n_runs df" if g.facet else ""
+    g = result.components
     return {
         "variance": g.variance,
         **picked(result, "e_rho2 phi"),
@@ -213,10 +170,7 @@ def fields(results: Results) -> dict[str, Any]:
         "confidence": result.confidence,
         "d_study": [own.row() for own in result.coefficients],
         "leave_one_out": result.leave_one_out and asdict(result.leave_one_out),
-        "leading_group": result.leading_group and asdict(result.leading_group),
-        "separation": found and asdict(found) | {"share": found.share, "power": POWER},
-        "assessors": [asdict(own) for own in result.assessors],
-        **picked(g, facets),
+        **picked(g, "design n_instances n_runs df" if g.design == "nested" else ""),
     }
 
 
@@ -250,19 +204,8 @@ def _run(job: Job) -> tuple[StabilityResult, ...]:
     material, settings = job.material, job.material.settings
     n = len(material.scores.topics)
     sizes = sorted({max(1, n // 4), max(1, n // 2), 2 * n, 4 * n} - {n})
-    # Decisions and assessors apply to the measure that ranks the runs.
-    best: dict[str, Any] = {"alpha": settings.alpha if job.decided else None}
-    if material.judge_qrels and has_expectation(parse_measure(material.measure)):
-        best |= {"qrels": material.qrels, "judges": material.judge_qrels}
     found = (
-        stability(
-            material.scores,
-            measure=name,
-            n_topics=sizes,
-            decided=job.decided,
-            rng=settings.seed,
-            **(best if name == material.measure else {"alpha": None}),
-        )
+        stability(material.scores, measure=name, n_topics=sizes, rng=settings.seed)
         for name in material.scores.measures
     )
     return tuple(one for one in found if isinstance(one, StabilityResult))
