@@ -58,14 +58,6 @@ def test_importing_the_package_imports_nothing_else():
     assert shown.stdout.strip() == "set()"
 
 
-def test_every_error_has_its_place():
-    assert issubclass(steadyrank.FormatError, steadyrank.InputError)
-    assert issubclass(steadyrank.UnknownNameError, steadyrank.InputError)
-    assert issubclass(steadyrank.InputError, steadyrank.SteadyrankError)
-    assert issubclass(steadyrank.MachineError, steadyrank.SteadyrankError)
-    assert not issubclass(steadyrank.MachineError, steadyrank.InputError)
-
-
 def documented_parameters(function) -> list[str]:
     """The names in the Parameters section of a docstring; several may share an entry."""
     section = inspect.getdoc(function).partition("\nParameters\n----------\n")[2]
@@ -81,15 +73,3 @@ def test_every_parameter_of_a_public_function_is_documented():
             if inspect.isfunction(function):
                 expected = list(inspect.signature(function).parameters)
                 assert documented_parameters(function) == expected, name
-
-
-def test_one_word_has_one_meaning():
-    """`confidence` is that of an interval, `n_…` counts, and `topics` are never a number."""
-    for room in (steadyrank, papers):
-        for name in room.__all__:
-            function = getattr(room, name)
-            if inspect.isfunction(function):
-                parameters = inspect.signature(function).parameters
-                assert not {"level", "trials", "samples", "seed"} & set(parameters), name
-                if "topics" in parameters:
-                    assert "int" not in parameters["topics"].annotation, name
