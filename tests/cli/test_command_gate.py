@@ -200,7 +200,6 @@ def test_history(folder, capsys):
     lines = [json.loads(line) for line in (folder / "kept/history.jsonl").read_text().splitlines()]
     assert [line["verdict"] for line in lines] == ["pass", "fail"]
     assert len({line["sha256"] for line in lines}) == 2
-    assert "first baseline" in (folder / "kept/history.svg").read_text()
     with open(folder / "qrels", "a") as stream:
         stream.write("s0-0 0 d11 1\n")
     code, _, err = gate(capsys, "same", "--history", "kept")
@@ -364,8 +363,6 @@ def test_a_loss_that_unjudged_documents_could_make_good_is_a_hole_for_ap(folder,
         (("-m", "RR"), "RR requires --margin, the loss"),
         (("-m", "RR", "--margin", "-1"), "--margin must be a number of at least 0, got -1.0"),
         (("-m", "RR=much"), "-m RR=much: the margin must be a number"),
-        (("-m", "RR=1_0"), "-m RR=1_0: the margin must be a number"),
-        (("-m", "RR", "--margin", "1_0"), "'1_0' is not a valid float"),
         (("-m", "RR", "--margin", "2"), "a margin of 2 excludes no loss of RR, which lies between"),
         (("-m", "RR=.1", "-m", "RR=.2"), "-m RR is given twice"),
         (("-m", "RR=.1", "--by", "kind"), "'kind' requires information about the topics"),

@@ -8,14 +8,7 @@ import click
 
 from steadyrank.cli import options as opt
 from steadyrank.cli.command import subcommand
-from steadyrank.cli.inputs import (
-    Inputs,
-    facet_from_option,
-    judge_option,
-    load_graded,
-    note_judges,
-    scores_options,
-)
+from steadyrank.cli.inputs import Inputs, judge_option, load_graded, note_judges, scores_options
 from steadyrank.cli.output import Output, emit, tell
 from steadyrank.errors import InputError, arg
 
@@ -91,7 +84,6 @@ NOT_AUDITED = ("by", "fixed", "topic_info", "cluster_from")
 @judge_option(
     "Also evaluate the runs by these judgments, which makes judges a facet; repeat for more."
 )
-@facet_from_option
 @test_options
 @opt.topic_options
 @other_questions
@@ -106,7 +98,6 @@ def command(
     underline_second: bool,
     simultaneous: bool,
     judge_files: tuple[str, ...],
-    facet_from: str | None,
     **options: Any,
 ) -> None:
     """Compare runs by paired tests, corrected for multiple comparisons.
@@ -120,7 +111,7 @@ def command(
     in_segments = options["by"] not in (None, "run", "system")
     if plot_kind == "segments" and not in_segments:
         raise InputError("--plot-kind segments requires --by COLUMN, the column with the segments")
-    scores = load_graded(inputs, output, judge_files, facet_from)
+    scores = load_graded(inputs, output, judge_files)
     options |= {"jobs": output.jobs, "rng": output.seed}
     if audit:
         if plot_kind is not None or show or underline_second:

@@ -17,7 +17,7 @@ import numpy as np
 from steadyrank.data.levels import Levels, check_separable, is_uneven, levels_of
 from steadyrank.data.order import natural_key
 from steadyrank.data.scores import Scores, join_scores, mean_of_present
-from steadyrank.errors import InputError, check_pattern, warn
+from steadyrank.errors import InputError, warn
 from steadyrank.words import listed, some
 
 FACETS = ("judge", "answer", "draw")
@@ -325,33 +325,6 @@ def _numbered_within(labels: Sequence[str], within: Sequence[tuple[str, ...]]) -
         for key, own in found.items()
     }
     return [numbers[key][label] for key, label in zip(within, labels, strict=True)]
-
-
-def facets_from_names(scores: Scores, pattern: str) -> Scores:
-    """The scores with systems and facets from the named groups of a pattern in the runs' names.
-
-    Without a group `system` the system is the name without what the pattern matches.
-
-    >>> scores = Scores(measures=["m"], runs=["a_x", "a_y"], topics=["1"], values=[[[1.0], [2.0]]])
-    >>> facets_from_names(scores, "_(?P<judge>[xy])$").run_info
-    {'system': ('a', 'a'), 'judge': ('x', 'y')}
-    """
-    compiled = check_pattern("facet_from", pattern)
-    groups = set(compiled.groupindex)
-    if not groups & set(FACETS) or groups - {"system", *FACETS}:
-        raise InputError(
-            f"{pattern!r} must have named groups of judge, answer, draw and system, such as "
-            "'_(?P<judge>[^_]+)$'"
-        )
-    columns: dict[str, list[str]] = {"system": [], **{name: [] for name in groups}}
-    for run in scores.runs:
-        match = compiled.search(run)
-        if match is None:
-            raise InputError(f"{pattern!r} does not match the run {run!r}: it must match all runs")
-        found = {"system": run[: match.start()] + run[match.end() :], **match.groupdict("")}
-        for name, column in columns.items():
-            column.append(found[name])
-    return scores.with_run_info(**columns)
 
 
 def scores_by_judges(scores: Mapping[str, Scores]) -> Scores:

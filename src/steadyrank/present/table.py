@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from html import escape
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from steadyrank.data.write.csv import csv_cell, csv_line, frame_csv
 from steadyrank.notebook import flat
@@ -56,8 +56,6 @@ class Table:
     """The label of the table in LaTeX."""
     n_names: int = 1
     """Number of columns at the front that hold names; the others hold numbers."""
-    wrapped: bool = False
-    """Whether line breaks in cells are shown on a terminal, instead of escaped."""
     filter_by: tuple[int, ...] = ()
     """Columns by which a page can filter rows."""
     picks: int | None = None
@@ -123,9 +121,6 @@ def _escape_markdown(text: str) -> str:
     return escaped(" ".join(text.split())).translate(_MARKDOWN)
 
 
-COLUMN_WIDTH = 48
-"""Width of a table, in characters, that fits one of a page's two columns."""
-
 _LATEX = str.maketrans(
     {special: f"\\{special}" for special in "&%$#_{}"}
     | {
@@ -166,10 +161,8 @@ def to_latex(table: Table) -> str:
     columns = range(table.n_names, len(table.header))
     kinds = "l" * table.n_names + "".join("r@{}l" if j in marked else "r" for j in columns)
     label = [rf"\label{{{table.label}}}"] if table.label else []
-    # With a star the table spans both columns of a page.
-    place = "table*" if table.label and _latex_width(table) > COLUMN_WIDTH else "table"
     lines = [
-        rf"\begin{{{place}}}",
+        r"\begin{table}",
         r"\centering",
         rf"\caption{{{escape_latex(table.caption)}}}",
         *label,
@@ -186,17 +179,9 @@ def to_latex(table: Table) -> str:
         *(_latex_row(table, i, marked) for i in range(len(table.rows))),
         r"\bottomrule",
         r"\end{tabular}",
-        rf"\end{{{place}}}",
+        r"\end{table}",
     ]
     return "\n".join(lines) + "\n"
-
-
-def _latex_width(table: Table) -> int:
-    """Return the width of the table in characters; superscripts are half as wide."""
-    texts = [list(table.header), *([cell.text for cell in row] for row in table.rows)]
-    widths = [max(map(len, column)) + 2 for column in zip(*texts, strict=True)]
-    raised = sum(widest_mark(table, column) for column in range(len(widths)))
-    return sum(widths) + raised // 2
 
 
 def _latex_line(cells: Iterable[str]) -> str:
@@ -284,72 +269,47 @@ def _html_row(table: Table, row: int) -> str:
     return f"<tr>{cells}</tr>"
 
 
-def _shown(table: Table, text: str) -> str:
-    """Return a cell or a caption for a terminal, in one line unless the table is wrapped."""
-    lines = text.split("\n") if table.wrapped else [text]
-    return "\n".join(map(escaped, lines))
-
-
 def to_terminal(table: Table, *, colour: bool = False, most_rows: int | None = None) -> str:
     """Return a table for the terminal, as wide as necessary, with at most `most_rows` rows."""
     from rich.cells import cell_len
 
-    header = [_Shown([escaped(name)], _BOLD) for name in full_header(table)]
+    header = [(escaped(name), _BOLD) for name in full_header(table)]
     rows = [header, *_terminal_rows(table, most_rows)]
-    widths = [
-        max(cell_len(line) for row in rows for line in row[j].lines) for j in range(len(header))
-    ]
-    drawn = [
-        "   ".join(
-            cell.line(k, width - cell_len(cell.text(k)), j >= table.n_names, colour)
-            for j, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-        for k in range(max(len(cell.lines) for cell in row))
-    ]
+    widths = [max(cell_len(row[j][0]) for row in rows) for j in range(len(header))]
+    drawn = []
+    for row in rows:
+        cells = []
+        for j, ((text, style), width) in enumerate(zip(row, widths, strict=True)):
+            blanks = " " * (width - cell_len(text))
+            shown = f"\x1b[{style}m{text}\x1b[0m" if colour and style and text else text
+            cells.append(blanks + shown if j >= table.n_names else shown + blanks)
+        drawn.append("   ".join(cells).rstrip())
     rule = "─" * (sum(widths) + 3 * (len(widths) - 1))
     text = "".join(f" {line}\n" if line else "\n" for line in [drawn[0], rule, *drawn[1:]])
     body = text.strip("\n")
-    return f"{body}\n\n{_shown(table, table.caption)}\n" if table.caption else f"{body}\n"
+    return f"{body}\n\n{escaped(table.caption)}\n" if table.caption else f"{body}\n"
 
 
 _BOLD, _UNDERLINED = "1", "4"
 """ANSI codes."""
 
 
-class _Shown(NamedTuple):
-    """A cell as a terminal shows it."""
-
-    lines: list[str]
-    style: str = ""
-
-    def text(self, k: int) -> str:
-        """Return line k, or nothing if the cell has fewer lines."""
-        return self.lines[k] if k < len(self.lines) else ""
-
-    def line(self, k: int, blanks: int, is_right: bool, colour: bool) -> str:
-        """Return line k with its style and padding."""
-        text = self.text(k)
-        shown = f"\x1b[{self.style}m{text}\x1b[0m" if colour and self.style and text else text
-        return " " * blanks + shown if is_right else shown + " " * blanks
-
-
-def _terminal_rows(table: Table, most_rows: int | None) -> Iterator[list[_Shown]]:
+def _terminal_rows(table: Table, most_rows: int | None) -> Iterator[list[tuple[str, str]]]:
+    """Yield the texts of each row's cells with their ANSI codes."""
     first, last = _kept(len(table.rows), most_rows)
     for i, row in enumerate(table.rows):
         if i == first < last:
-            rest = [_Shown([""])] * (len(row) - 1)
-            yield [_Shown([f"… {last - first} more"]), *rest]
+            yield [(f"… {last - first} more", ""), *[("", "")] * (len(row) - 1)]
         if not first <= i < last:
             yield [_terminal_cell(table, i, j, cell) for j, cell in enumerate(row)]
 
 
-def _terminal_cell(table: Table, row: int, column: int, cell: Cell) -> _Shown:
-    text, place = _shown(table, cell.text), (row, column)
+def _terminal_cell(table: Table, row: int, column: int, cell: Cell) -> tuple[str, str]:
+    text, place = escaped(cell.text), (row, column)
     if widest := widest_mark(table, column):
         text += f" {table.marks.get(place, '')}".ljust(widest + 1)
     styles = {_BOLD: table.best, _UNDERLINED: table.second}
-    return _Shown(text.split("\n"), ";".join(s for s, cells in styles.items() if place in cells))
+    return text, ";".join(code for code, cells in styles.items() if place in cells)
 
 
 def _kept(n_rows: int, most_rows: int | None) -> tuple[int, int]:

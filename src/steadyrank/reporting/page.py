@@ -27,8 +27,8 @@ from steadyrank.present.pair_panel import PairPanel
 from steadyrank.present.run_names import RunNames, shown_as
 from steadyrank.present.table import Cell, Table
 from steadyrank.present.view import Finding, weakest
-from steadyrank.reporting.budget import ReportPlan, duration
-from steadyrank.studies.material import Machine, Material, Settings
+from steadyrank.reporting.budget import ReportPlan
+from steadyrank.studies.material import Machine, Material
 from steadyrank.studies.part import Body, Drawing, Findings, Front
 from steadyrank.studies.plotting import drawing_of, figure
 from steadyrank.studies.registry import Study, studies_by_place, studies_by_turn
@@ -159,15 +159,10 @@ def make_section(study: Study, findings: Findings, body: Body) -> Section:
         means=" ".join([part.means, *body.notes]),
         means_not=part.means_not,
         figures=tuple(made for one in body.figures for made in _as_wide_as_the_page(one)),
-        tables=tuple(_cut(table, findings.material.settings.top) for table in body.tables),
+        tables=body.tables,
         warnings=tuple(findings.warnings.get(name, ())),
         is_open=part.is_open,
     )
-
-
-def _cut(table: Table, top: int) -> Table:
-    """Set the number of rows shown at first, unless the table has a special number."""
-    return replace(table, shown=top) if table.shown == Settings().top else table
 
 
 def _as_wide_as_the_page(drawing: Drawing) -> list[PageFigure]:
@@ -347,7 +342,7 @@ def _samples_table(plan: ReportPlan, why_not: Mapping[str, str]) -> Table:
     caption = (
         "Numbers of samples as given."
         if plan.given
-        else f"Numbers of samples for a budget of {duration(plan.budget)}; they depend only on the "
+        else f"Numbers of samples for a budget of {plan.budget:g} s; they depend only on the "
         "data and the budget."
     )
     return table("samples", caption, ["study", "section", "samples"], rows)
@@ -358,7 +353,7 @@ def _settings_table(material: Material, plan: ReportPlan) -> Table:
         "measures": ", ".join(material.scores.measures),
         "runs": len(material.scores.runs),
         f"{material.unit}s": len(material.scores.topics),
-        "budget": duration(plan.budget),
+        "budget": f"{plan.budget:g} s",
         **{key.replace("_", " "): value for key, value in material.settings.flat().items()},
     }
     rows = [[name(key), Cell(_shown(value))] for key, value in settings.items()]

@@ -118,7 +118,6 @@ def report(
     budget: Budget = DEFAULT_BUDGET,
     n_samples: int | None = None,
     title: str | None = None,
-    top: int = 25,
     test: str = "t",
     correction: str | None = None,
     baseline: str | None = None,
@@ -182,8 +181,6 @@ def report(
         Number of samples of every study, at most twice its full number.
     title : str, optional
         Title of the page.
-    top : int
-        Number of rows of each table that are shown at first.
     test, correction, baseline : str, optional
         How pairs of runs are compared, as in `compare`; all marks, letters, ranks and intervals of
         the page depend on it. With a baseline, every run is compared only with it.
@@ -346,7 +343,6 @@ def _check(settings: Settings, budget: Budget, n_samples: Any) -> float:
     check_delta(settings.delta)
     check_positive("minimum_difference", settings.minimum_difference)
     check_counts("pool_depth", settings.pool_depth, lowest=1)
-    check_counts("top", settings.top, lowest=1)
     if n_samples is not None:
         check_counts("n_samples", n_samples, lowest=2)
     return parse_budget(budget)

@@ -10,7 +10,7 @@ import click
 from steadyrank.cli import options as opt
 from steadyrank.cli.command import same_command, subcommand
 from steadyrank.cli.inputs import Inputs, load_scores, qrels_and_runs, scores_options
-from steadyrank.cli.output import Output, hush_matplotlib, tell, tell_if_compiling
+from steadyrank.cli.output import Output, tell, tell_if_compiling
 from steadyrank.errors import InputError, check_choice
 
 if TYPE_CHECKING:
@@ -89,7 +89,6 @@ def command(
         return
     if all_papers and (paper is not None or inputs.files or inputs.has_scores):
         raise InputError("--all makes every paper from built-in data: omit PAPER and files")
-    hush_matplotlib(output.quiet)
     data = _data(inputs, output)
     from steadyrank_lab.papers.output import (
         papers_index,
