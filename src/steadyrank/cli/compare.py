@@ -9,7 +9,7 @@ import click
 from steadyrank.cli import options as opt
 from steadyrank.cli.command import subcommand
 from steadyrank.cli.inputs import Inputs, judge_option, load_graded, note_judges, scores_options
-from steadyrank.cli.output import Output, emit, tell
+from steadyrank.cli.output import Output, emit
 from steadyrank.errors import InputError, arg
 
 if TYPE_CHECKING:
@@ -21,9 +21,6 @@ CORRECTIONS = ["none", "holm", "bh", "bonferroni", "maxt"]
 
 PAIR_BYTES = 500
 """Bytes of memory per pair, at most: nine million pairs took 2.8 GB."""
-
-MANY_PAIRS = 500_000
-"""Number of pairs from which on the tests take minutes."""
 
 test_options = opt.options(
     {
@@ -124,13 +121,11 @@ def command(
     options["fixed"] = options["fixed"] or ()
     systems = () if options["by"] == "run" else scores.run_info.get("system", ())
     rows = {own or run for own, run in zip(systems or scores.runs, scores.runs, strict=True)}
-    _check_pairs(len(rows), len(scores.measures), options["baseline"], output.quiet)
+    _check_pairs(len(rows), len(scores.measures), options["baseline"])
     with output.progress("blocks of samples") as progress:
         result = compare(scores, progress=progress, **options)
     if output.format in ("csv", "json"):
-        with output.progress("pairs") as progress:
-            pieces = pairs_text(result, output.format, progress=progress, describe=output.describe)
-            emit(pieces, output.path)
+        emit(pairs_text(result, output.format, describe=output.describe), output.path)
     else:
         shown = {"underline_second": underline_second, "simultaneous": simultaneous}
         output.show(compare_text, result, show=show, **shown)
@@ -139,16 +134,14 @@ def command(
     output.draw(result, kind=plot_kind)
 
 
-def _check_pairs(n_rows: int, n_measures: int, baseline: str | None, quiet: bool) -> None:
-    """Refuse more pairs than memory holds; warn if the tests will take minutes."""
+def _check_pairs(n_rows: int, n_measures: int, baseline: str | None) -> None:
+    """Refuse more pairs than memory holds."""
     from steadyrank.compute.memory import check_memory
 
     few = (n_rows - 1) * n_measures
     pairs = few if baseline else few * n_rows // 2
     instead = "give a --baseline, or fewer runs or measures"
     check_memory(PAIR_BYTES * pairs, f"{pairs:,} pairs", instead)
-    if pairs > MANY_PAIRS and baseline is None and not quiet:
-        tell(f"comparing {pairs:,} pairs takes minutes; with --baseline RUN they are {few:,}")
 
 
 def _audit(scores: Scores, output: Output, options: dict[str, Any]) -> None:

@@ -399,20 +399,16 @@ def assigned(option: str, given: Iterable[str], how: str) -> dict[str, str]:
 
 def files_by_measure(measures: Sequence[str]) -> dict[str, str]:
     """Return the files of `-m NAME=FILE`; refuse two files for one name."""
+    if not names_files(measures):
+        return {}
     files: dict[str, str] = {}
-    bare: list[str] = []
     for name, path in map(split_assignment, measures):
         if path is None:
-            bare.append(name)
-        elif name in files:
-            raise InputError(
-                f"-m {name} names two files: join them with --scores {files[name]} --scores {path} "
-                f"-m {name}"
-            )
-        else:
-            files[name] = path
-    if files and bare:
-        raise InputError(f"-m {bare[0]} names no file: write -m {bare[0]}=FILE for each measure")
+            raise InputError(f"-m {name} names no file: write -m {name}=FILE for each measure")
+        if name in files:
+            both = f"--scores {files[name]} --scores {path}"
+            raise InputError(f"-m {name} names two files: join them with {both} -m {name}")
+        files[name] = path
     return files
 
 

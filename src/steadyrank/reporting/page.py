@@ -55,12 +55,8 @@ NOTES: Mapping[str, str] = {
         "Other documents of the same kind for the same topics, predicted by resampling those "
         "that were retrieved, topic by topic."
     ),
-    "omega squared": "Share of the variance that an effect explains, corrected for bias.",
     "E rho²": "Generalizability coefficient: how reproducible the order of the systems is.",
     "Phi": "Index of dependability: how reproducible the scores themselves are.",
-    "tau": "Kendall's rank correlation: 1 for the same order, −1 for the reverse.",
-    "power": "The probability that a test detects a true difference.",
-    "HPD": "The shortest interval that contains a given share of the posterior probability.",
 }
 """Terms of the page with their explanations."""
 

@@ -11,7 +11,6 @@ from typing import Any, cast
 
 import numpy as np
 
-from steadyrank.compute.executors import Progress
 from steadyrank.compute.random import seed_from
 from steadyrank.present.json import json_pieces, picked
 from steadyrank.present.table import Cell, Table, with_words
@@ -462,16 +461,10 @@ VIEW = View(
 
 
 def pairs_text(
-    result: CompareResult | CompareTable,
-    form: str,
-    *,
-    progress: Progress | None = None,
-    describe: bool = False,
+    result: CompareResult | CompareTable, form: str, *, describe: bool = False
 ) -> Iterator[str]:
     """Yield all pairs as JSON or CSV in pieces of text, as there may be millions of pairs."""
-    results = results_of(result)
-    total = sum(len(one.pairs) for one in results)
-    return VIEW.pieces(results, form, progress=progress, total=total, describe=describe)
+    return VIEW.pieces(results_of(result), form, describe=describe)
 
 
 def compare_text(
