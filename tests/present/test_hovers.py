@@ -13,7 +13,7 @@ import pytest
 from matplotlib.figure import Figure
 
 import steadyrank as sr
-from steadyrank.present.figures import SAVED, SETTINGS, _drawn_once, svg_text, tell, unplace
+from steadyrank.present.figures import SAVED, SETTINGS, _drawn_once, svg_text, tell
 
 SVG = "{http://www.w3.org/2000/svg}"
 HREF = "{http://www.w3.org/1999/xlink}href"
@@ -91,15 +91,11 @@ def coloured():
 
 
 def test_drawing_once_gives_the_bytes_of_savefig_and_leaves_the_figure_as_it_was():
-    figure = Figure(layout="constrained", facecolor="#ffeecc", dpi=90)
-    ax = figure.add_subplot()
-    figure.colorbar(ax.pcolormesh([[1.0, 2.0], [3.0, 4.0]]), label="a bar")
-    ax.set_ylabel("a long label")
     expected = io.BytesIO()
     with mpl.rc_context(SETTINGS):
-        figure.savefig(expected, format="svg", metadata=SAVED["svg"], transparent=True)
-    unplace(figure)
-    canvas = figure.canvas
+        coloured().savefig(expected, format="svg", metadata=SAVED["svg"], transparent=True)
+    figure = coloured()
+    ax, canvas = figure.axes[0], figure.canvas
     assert _drawn_once(figure) == expected.getvalue()
     assert (figure.canvas, figure.dpi) == (canvas, 90)
     assert mpl.colors.to_hex(figure.get_facecolor()) == "#ffeecc"
