@@ -304,7 +304,7 @@ def test_every_result_goes_into_a_paper(results):
             continue
         latex = result.to_latex()
         assert latex.startswith("\\begin{table"), name
-        assert latex.rstrip().endswith("\\end{table}"), name
+        assert latex.rstrip().endswith(("\\end{table}", "\\end{table*}")), name
         assert "\\caption{" in latex, name
         assert "\n| ---" in result.to_markdown() or result.to_markdown().startswith("<"), name
         assert "<caption" in result.to_html(), name

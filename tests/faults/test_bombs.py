@@ -211,7 +211,7 @@ def test_more_pairs_than_memory_holds_are_refused_beforehand(monkeypatch, tmp_pa
     assert run([*arguments, "--format", "json", "--baseline", "r1"]) == 0
 
 
-@pytest.mark.parametrize("command", ["topics", "stability"])
+@pytest.mark.parametrize("command", ["topics"])
 def test_more_runs_than_memory_holds_pairs_of_are_refused_beforehand(
     monkeypatch, tmp_path, capfd, command
 ):

@@ -121,6 +121,9 @@ def _escape_markdown(text: str) -> str:
     return escaped(" ".join(text.split())).translate(_MARKDOWN)
 
 
+COLUMN_WIDTH = 48
+"""Width of a table, in characters, that fits one of a page's two columns."""
+
 _LATEX = str.maketrans(
     {special: f"\\{special}" for special in "&%$#_{}"}
     | {
@@ -161,8 +164,10 @@ def to_latex(table: Table) -> str:
     columns = range(table.n_names, len(table.header))
     kinds = "l" * table.n_names + "".join("r@{}l" if j in marked else "r" for j in columns)
     label = [rf"\label{{{table.label}}}"] if table.label else []
+    # With a star the table spans both columns of a page.
+    place = "table*" if table.label and _latex_width(table) > COLUMN_WIDTH else "table"
     lines = [
-        r"\begin{table}",
+        rf"\begin{{{place}}}",
         r"\centering",
         rf"\caption{{{escape_latex(table.caption)}}}",
         *label,
@@ -179,9 +184,17 @@ def to_latex(table: Table) -> str:
         *(_latex_row(table, i, marked) for i in range(len(table.rows))),
         r"\bottomrule",
         r"\end{tabular}",
-        r"\end{table}",
+        rf"\end{{{place}}}",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _latex_width(table: Table) -> int:
+    """Return the width of the table in characters; superscripts are half as wide."""
+    texts = [list(table.header), *([cell.text for cell in row] for row in table.rows)]
+    widths = [max(map(len, column)) + 2 for column in zip(*texts, strict=True)]
+    raised = sum(widest_mark(table, column) for column in range(len(widths)))
+    return sum(widths) + raised // 2
 
 
 def _latex_line(cells: Iterable[str]) -> str:
