@@ -28,7 +28,7 @@ from steadyrank_lab.retrieval.engine.models import MODELS
 from steadyrank_lab.retrieval.engine.search import order_documents, search_all
 from steadyrank_lab.retrieval.engine.tokens import STOP_LISTS, split_words, stop_words
 from steadyrank_lab.retrieval.engine.word_counts import WordCounts, count_words
-from steadyrank_lab.retrieval.makers.inputs import collection_topics, load_counts
+from steadyrank_lab.retrieval.makers.runs import collection_topics, load_counts
 
 DEPTH = 1000
 SAMPLES = (("none", "none"), ("smart", "porter"), ("lucene", "4grams"), ("fox", "7grams"))

@@ -126,7 +126,7 @@ CASES = {
     "grid": Case(
         size="1,326 systems × 60 topics on 11,738 documents",
         inputs="none",
-        words="grid builtin -m AP -m nDCG@10 --store @store",
+        words="grid builtin -m AP -m nDCG@10",
     ),
 }
 

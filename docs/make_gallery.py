@@ -82,11 +82,6 @@ RESULTS = {
     "smooth": 'sr.simulate(track.runs, track.qrels, model="kde", n_samples=400, '
     'no_relevant="skip")',
     "compared": 'sr.compare(scores, measure="AP")',
-    "table": 'sr.compare(scores.select(measures=["AP", "nDCG@10"]), baseline="team3-s1")',
-    "segmented": "sr.compare(scores.with_topic_info(kind="
-    '["short" if int(topic) % 3 else "long" for topic in scores.topics]), '
-    'measures=["AP", "nDCG@10"], by="kind")',
-    "audit": 'sr.audit_tests(scores, measure="AP", n_trials=300)',
     "reversed_": 'sr.topics(scores, measure="AP", n_trials=300)',
     "agreement": "sr.agree(scores, topic_sizes=[6, 12, 18], system_sizes=[4, 6, 8, 10], "
     "n_samples=40)",
@@ -149,31 +144,8 @@ ENTRIES: dict[tuple[str, str], Entry] = {
     ),
     ("CompareResult", "topics"): Entry(
         "On which topics does a run win, and by how much?",
-        "Each dot is one topic, the bar their mean: look at a mean that rests on few dots.",
+        "Each bar is one topic, the line their mean: look at a mean that rests on few topics.",
         'sr.plot(compared, kind="topics")',
-    ),
-    ("CompareResult", "segments"): Entry(
-        "Does the best run lead in every segment of the topics?",
-        "Differences on all topics and in each segment: a segment with other differences shows "
-        "an interaction.",
-        'sr.plot(segmented["AP"], kind="segments")',
-    ),
-    ("CompareTable", "intervals"): Entry(
-        "How do runs differ from the baseline, by several measures?",
-        "One panel per measure, one row per run: orange intervals exclude 0 by that measure.",
-        "sr.plot(table)",
-    ),
-    ("CompareTable", "topics"): Entry(
-        "On which topics do runs differ from the baseline?",
-        "One panel per measure: dots are differences to the baseline on single topics, bars "
-        "their means.",
-        'sr.plot(table, kind="topics")',
-    ),
-    ("AuditResult", "rates"): Entry(
-        "Do tests exceed their level on these scores?",
-        "Blue and orange are rejections where nothing differs, which should be at the dashed "
-        "level; green is the observed power.",
-        "sr.plot(audit)",
     ),
     ("SimulateResult", "error_rate"): Entry(
         "Would another document collection reverse two runs?",
@@ -314,12 +286,6 @@ ENTRIES: dict[tuple[str, str], Entry] = {
         "Bright cells are shares above one half, and the number below a share counts the battles "
         "of the two models.",
         'sr.plot(fought, kind="matrix")',
-    ),
-    ("BattlesResult", "judges"): Entry(
-        "Do the judges agree about the models?",
-        "One marker per judge and a bar for all of them: wide rows are models about which judges "
-        "disagree.",
-        'sr.plot(fought, kind="judges")',
     ),
     ("GateResult", "gate"): Entry(
         "May this change ship?",

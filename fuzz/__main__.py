@@ -217,10 +217,10 @@ def run_all(total: int, names: list[str], first: int, minutes: float, jobs: int)
     return 1 if failures else 0
 
 
-GUIDED = """data.read.csv_files data.read.score_files data.read.json_files
-    data.read.columns data.read.run_info data.read.sources data.read.datasets
-    data.interop.tables data.write.csv measures.names compute.stores cli.topics cli.inputs"""
-GUIDED_IN_LAB = "retrieval.engine.collections retrieval.makers.inputs cli.make_runs"
+GUIDED = """data.read.tables data.read.score_files data.read.json_files
+    data.read.run_info data.read.sources data.read.datasets
+    data.interop.tables data.write measures.names compute.stores cli.topics cli.inputs"""
+GUIDED_IN_LAB = "retrieval.engine.collections retrieval.makers.runs cli.make_runs"
 """Return modules without kernels, which coverage may instrument."""
 
 
@@ -238,7 +238,7 @@ def guided(name: str, seconds: float) -> None:
         sys.modules.pop(module, None)  # loaded again, with its branches instrumented
     with atheris.instrument_imports(include=[*modules, "csv", "json.decoder", "html"]):
         import steadyrank_lab.cli.make_runs
-        import steadyrank_lab.retrieval.makers.inputs  # noqa: F401
+        import steadyrank_lab.retrieval.makers.runs  # noqa: F401
     from fuzz.mutants import outcome
 
     target = all_targets()[name]

@@ -76,7 +76,6 @@ NAMES = {
     "title": ("A title",),
     "judge_files": ("same={qrels}", "none={unjudged}", "{qrels}"),
     "judge_scores": ("same={wide}", "{long}"),
-    "judge_grades": ("0=0,1=1,2=2", "same:0=0,1=1,2=1", "a=b"),
     "kin": ("run1", "^(", "nobody"),
     "minimum_difference": ("0.1",),
     "pool_depth": ("5",),

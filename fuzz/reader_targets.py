@@ -318,17 +318,6 @@ def check_stop_list(path: Path) -> None:
     assert all(word and word in letters for word in words if word.isascii())
 
 
-def check_folder(path: Path) -> None:
-    """Write the mutant as one of two text files in a folder."""
-    with tempfile.TemporaryDirectory(dir=path.parent) as place:
-        folder = Path(place)
-        (folder / "a.txt").write_text("plain words")
-        (folder / "b.txt").write_bytes(path.read_bytes())
-        documents = list(read_collection(folder))
-        assert documents[0] == ("a", "plain words")
-        assert documents[1:] == [("b", as_text(unpacked(path)))]
-
-
 ARRAYS = {"values": np.arange(6.0).reshape(2, 3), "lacking": np.arange(2)}
 SETTING = {"seed": 1, "data": "abc"}
 
@@ -431,9 +420,6 @@ TARGETS = {
         Target(name="topics", seeds=ALL_TOPICS, check=check_topics, **sgml(b"\n\t<")),
         Target(name="documents-jsonl", seeds=(JSON_DOCS,), check=check_documents, **JSON),
         Target(name="documents-sgml", seeds=ALL_SGML, check=check_documents, **sgml(b"\n<")),
-        Target(
-            name="documents-folder", seeds=(b"some words", SGML_DOCS), check=check_folder, **sgml()
-        ),
         Target(name="stop-lists", seeds=(STOP_LIST,), check=check_stop_list, **sgml()),
         Target(name="store-block", check=check_block, **BLOCK, **kept("one.block")),
         Target(name="store-settings", check=check_settings, **JSON, **kept(SETTINGS)),

@@ -24,7 +24,7 @@ import pyarrow.parquet as pq
 import steadyrank as sr
 from fuzz.mutants import Target, csv_rows, raw
 from fuzz.reader_targets import CSV, FORMULA, JSON, NUMBER, parquet, table, text_of, undone
-from steadyrank.cli.judges import named_files, parse_grades
+from steadyrank.cli.judges import named_files
 from steadyrank.data.read.leaderboards import read_leaderboard, read_types
 from steadyrank.data.read.run_info import describe_topics
 from steadyrank.data.scores import cluster_codes, topic_weights
@@ -202,16 +202,6 @@ def check_topic_info(path: Path) -> None:
         assert all((names[i] == names[j]) == (codes[i] == codes[j]) for i in (0, 1) for j in (1, 2))
 
 
-def check_judge_grades(path: Path) -> None:
-    text = path.read_bytes().decode("utf-8", "surrogateescape")
-    grades = parse_grades([text])
-    judge, _, steps = text.rpartition(":")
-    mapping = grades[judge] if judge else grades
-    pairs = [step.split("=") for step in steps.split(",")]
-    assert len(mapping) == len(pairs)
-    assert all(mapping[int(old)] == int(new) for old, new in pairs)
-
-
 def check_judge_files(path: Path) -> None:
     given = path.read_bytes().decode("utf-8", "surrogateescape").split("\n")
     files = named_files("--judge", given)
@@ -334,13 +324,6 @@ TARGETS = {
         Target(name="dataset-types", seeds=(TYPES,), check=check_types, **CSV),
         Target(name="mteb-results", seeds=(RESULT,), check=check_mteb, packed=False, **JSON),
         Target(name="topic-info", seeds=(TOPIC_INFO,), check=check_topic_info, **CSV),
-        Target(
-            name="judge-grades",
-            seeds=(b"0=0,1=2", b"gpt:0=0,1=1,2=1"),
-            check=check_judge_grades,
-            separators=b",=:",
-            **GRADES,
-        ),
         Target(
             name="judge-files",
             seeds=(b"gpt=a.qrels\nb=c=d", b"a=b"),

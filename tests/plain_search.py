@@ -94,18 +94,18 @@ def weight(model, tf, dl, df, cf, n, tokens, avgdl, qtf):
     return qtf * rob * log(n / df + 1)
 
 
-def rank(texts, query, model="BM25", only=None, statistics=None):
+def rank(texts, query, model="BM25", only=None):
     """[(document, score)], best first, of the documents that hold a word of the query.
 
-    `only` are the documents to rank, `statistics` those that frequencies are counted in.
+    `only` are the documents to rank; frequencies are counted in all.
     """
-    bags = {name: Counter(texts[name].split()) for name in statistics or texts}
+    bags = {name: Counter(text.split()) for name, text in texts.items()}
     df = Counter(word for bag in bags.values() for word in bag)
     cf = sum(bags.values(), Counter())
     tokens = sum(cf.values())
     found = []
     for name in only or bags:
-        bag = Counter(texts[name].split())
+        bag = bags[name]
         asked = sorted(Counter(query.split()).items())
         if any(word in bag for word, _ in asked):
             score = 0.0

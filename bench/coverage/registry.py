@@ -37,7 +37,6 @@ EXPERIMENTS: dict[str, Experiment] = (
 NO_CLAIM: dict[str, str] = {
     "compare tests exchangeable": "a rate and its Monte Carlo error",
     "compare tests equal_means": "a rate and its Monte Carlo error",
-    "compare tests power": "a rate and its Monte Carlo error",
     "compare audit tests": "rates and their Monte Carlo errors",
     "compare measures findings values interval": "that of a pair, as in `pairs`, which is measured",
     "datasets runs completion_ranks": "over all completions of missing scores: sure bounds",
@@ -64,7 +63,6 @@ NO_CLAIM: dict[str, str] = {
     "stability leave_one_out e_rho2": "the smallest and the largest without one system",
     "stability leave_one_out phi": "the smallest and the largest without one system",
     "stability judges tau_interval": "as that of `judges`, which is measured",
-    "stability judges ranks rank_set": "as those of `compare`, which are measured",
     "topics pairs predictive_limit": "the predictive rate with infinitely many topics in the "
     "second experiment",
 }

@@ -43,8 +43,7 @@ CASES: dict[str, tuple[str, ...]] = {
         "figure.svg",
     ),
     "grid --out": ("grid", *COLLECTION, *SYSTEMS, "--out", "made"),
-    "grid --store": ("grid", *COLLECTION, *SYSTEMS, "-m", "AP", "--store", "store"),
-    "grid --out --store --scores": (
+    "grid --out --scores": (
         "grid",
         *COLLECTION,
         *SYSTEMS,
@@ -52,15 +51,11 @@ CASES: dict[str, tuple[str, ...]] = {
         "AP",
         "--out",
         "made",
-        "--store",
-        "store",
         "--scores",
         "scores.parquet",
-        "--cache",
-        "counts",
     ),
     "shard --out": ("shard", *COLLECTION, *SHARDS, "--out", "made"),
-    "shard --out --store --scores": (
+    "shard --out --scores": (
         "shard",
         *COLLECTION,
         *SHARDS,
@@ -68,8 +63,6 @@ CASES: dict[str, tuple[str, ...]] = {
         "AP",
         "--out",
         "made",
-        "--store",
-        "store",
         "--scores",
         "scores.csv",
     ),

@@ -686,7 +686,7 @@ NO_STUDY = {
         "writes what it is given",
     ),
     **dict.fromkeys(
-        ("cohen_kappa", "correlations", "kendall_tau", "rbo", "symmetric_tau_ap", "tau_ap"),
+        ("cohen_kappa", "correlations", "kendall_tau", "symmetric_tau_ap", "tau_ap"),
         "of two rankings, without random numbers or parts",
     ),
     **dict.fromkeys(

@@ -205,13 +205,13 @@ PAIRS = Section(
         ),
         LevelTest(
             name="bootstrap",
-            offered=("compare --test bootstrap", "compare --alternative two-sided"),
+            offered=("compare --test bootstrap",),
             rejects=run.pairs(studentized_bootstrap, sampled=True),
             data=ALL_PAIRS,
         ),
         LevelTest(
             name="bootstrap, greater",
-            offered=("compare --alternative greater",),
+            offered=("studentized_bootstrap, greater",),
             rejects=run.pairs(studentized_bootstrap, sampled=True, alternative="greater"),
             data=ALL_PAIRS,
             cost=4,

@@ -86,8 +86,12 @@ REMOVED = {
     "report --force": "name a file that ends in .html",
     "any --figure-width": "use result.plot(figsize=3.3) in Python, in inches",
     "simulate --device cuda": "omit it to sample on the CPU",
-    "compare --discriminative-power": "give several measures: the last table has the share of "
-    "significant pairs of each",
+    "compare --discriminative-power": "give several measures: --json has the significant_share of "
+    "each",
+    "compare --show": "--csv has the intervals, p-values and effect sizes of all pairs",
+    "compare --underline-second": "omit it: the best mean is bold",
+    "compare --alternative": "omit it: tests are two-sided",
+    "judges --judge-grades": "map the grades in the judge's file",
     **dict.fromkeys(
         ("agree --power", "components --power"),
         "it restates p; reproduce ferro2018 has it by both conventions",
@@ -103,6 +107,8 @@ REMOVED = {
         [f"plan --{k}" for k in ("minutes-per-document", "documents-per-topic", "pool-depth")],
         "multiply topics by documents per topic and minutes per document",
     ),
+    "battles --plot-kind judges": "use --json, whose by_judge has the strengths",
+    "holes --topics": "join the texts to the file of --ask by its column topic",
     "datasets --subset": "give a table that mteb exports for the subsets that you want",
     "plan --comparisons": "for k comparisons divide --alpha by k",
     "datasets --rope": "the interval and wins of the pair (--a, --b) say how large a difference is",
@@ -115,13 +121,20 @@ REMOVED = {
         "use --plot-kind ranks, or --json, which has the numbers",
     ),
     **dict.fromkeys(
-        [f"compare --plot-kind {kind}" for kind in ("heatmap", "differences", "asl")],
+        [f"compare --plot-kind {kind}" for kind in ("heatmap", "differences", "asl", "segments")],
         "use --plot-kind intervals, or --format json, which has the p-values",
     ),
     **dict.fromkeys(
         [f"instances --plot-kind {k}" for k in ("contradictions", "pools", "sorted", "agreement")],
         "use reproduce jayasinghe2015, or steadyrank.papers, whose frames have the numbers",
     ),
+    **dict.fromkeys(
+        [f"{name} --store" for name in ("grid", "shard")],
+        "repeat the command, or keep runs with --out",
+    ),
+    **dict.fromkeys([f"{name} --cache" for name in ("grid", "shard")], "omit it"),
+    "shard --distance": "omit it: documents are clustered by cosine",
+    "shard --statistics": "omit it: statistics are those of the whole collection",
     **dict.fromkeys(
         [f"agree --figure {kind}" for kind in ("topics", "ranks", "effects")],
         "use --figure sizes or pairs, or --json, which has the numbers",

@@ -81,7 +81,7 @@ def test_the_published_table_is_laid_out_as_the_papers(capsys, long):
     assert header.split() == ["source", "SS", "DF", "MS", "F", "p", "omega²", "effect"]
     assert any(line.startswith(" measure pair × topic size") for line in lines)
     assert "ERR@20 differs most" in out
-    assert "the 12 systems" in out
+    assert "the 12 runs" in out
 
 
 def test_csv_holds_the_table(capsys, long):

@@ -108,37 +108,11 @@ def test_scores_of_a_measure_named_with_its_file(capsys, tmp_path):
     assert (shown["measure"], shown["n_judge_topics"]) == ("clicks", 12)
 
 
-def test_grades_can_be_mapped(capsys, folder):
-    given = (
-        *(folder / "people.qrels", folder / "runs", "--judge", f"yes={folder}/binary.qrels"),
-        *("--samples", "99", "--format", "json"),
-    )
-    code, out, err = call(capsys, "judges", *given)
-    assert code == 0
-    assert "scales differ" in err
-    assert "--judge-grades" in err
-    assert json.loads(out)["judges"][0]["kappa"] is None
-    code, out, _ = call(capsys, "judges", *given, "--judge-grades", "yes:0=0,1=2", "--quiet")
-    assert json.loads(out)["judges"][0]["kappa"] is not None
-
-
 BAD = {
     "no judge": (("{p}", "{r}"), "no judge was given: give --judge NAME=QRELS"),
     "no name": (("{p}", "{r}", "--judge", "=model.qrels"), "write NAME=FILE"),
     "no file": (("{p}", "{r}", "--judge", "no.qrels"), "no.qrels: no such file"),
     "twice": (("{p}", "{r}", "--judge", "m={m}", "--judge", "m={m}"), "two judges are named 'm'"),
-    "grades": (
-        ("{p}", "{r}", "--judge", "m={m}", "--judge-grades", "a=b"),
-        "write GRADE=GRADE separated by commas",
-    ),
-    "a grade twice": (
-        ("{p}", "{r}", "--judge", "m={m}", "--judge-grades", "0=0,1=1,1=2"),
-        "--judge-grades 0=0,1=1,1=2: a grade is mapped twice: keep one",
-    ),
-    "a judge twice": (
-        ("{p}", "{r}", "--judge", "m={m}", "--judge-grades", "m:0=0", "--judge-grades", "m:1=1"),
-        "--judge-grades m:1=1: a grade is mapped twice",
-    ),
     "measures": (("{p}", "{r}", "--judge", "m={m}", "-m", "AP", "-m", "RR"), "one measure"),
     "lacks topics": (("{m}", "{r}", "--judge", "m={p}"), "lacks 20 of the 30 topics"),
     "scores": (("{p}", "{r}", "--judge-scores", "m={m}"), "--judge-scores requires --scores FILE"),

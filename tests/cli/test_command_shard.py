@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 import pytest
-from commanding import call, refused
+from commanding import call
 
 import steadyrank as sr
 
@@ -89,7 +89,9 @@ def test_scores_are_summed_up_by_rate(capsys, corpus, tmp_path):
         ((), "nothing to make"),
         (("-m", "AP", "--shards", 40, "--sample", 0.1), "cannot make 40 shards: cluster at least"),
         (("-m", "AP", "--shards", 200), "100 documents cannot make 200 shards: make fewer"),
-        (("-m", "AP", "--sample-rate", "lots"), "'lots' is not a list of rates"),
+        (("-m", "AP", "--sample-rate", "lots"), "'lots' is not a share such as 0.1 or 10%"),
+        (("-m", "AP", "--sample", "1,2"), "'1,2' is not a share"),
+        (("-m", "AP", "--store", "kept"), "--store was removed in 1.1; repeat the command"),
         (
             ("-m", "AP", "--sample-rate", "0"),
             "--sample-rate must be above 0 and at most 1, got 0.0",
@@ -106,19 +108,3 @@ def test_mistakes_are_told_in_one_line(capsys, corpus, arguments, message):
     assert (code, shown) == (2, "")
     assert message in err
     assert err.count("\n") == 1
-
-
-def test_shards_by_measure_and_rank_s(capsys, corpus, tmp_path):
-    design = [*DESIGN[:-2], "-m", "AP", "-m", "P@5", "--selection", "rank-s", "--decay", 3]
-    means = {}
-    for number in (("1",), ("3",), ("1", "AP=3")):
-        chosen = [text for one in number for text in ("--top-shards", one)]
-        code, out, err = call(capsys, "shard", corpus, *design, *chosen, "--json", "--quiet")
-        assert (code, err) == (0, "")
-        means[number] = [row["mean"] for row in json.loads(out)["runs"]]
-    for one, three, both in zip(*means.values(), strict=True):
-        assert both == {"AP": three["AP"], "P@5": one["P@5"]}
-    err = refused(capsys, "shard", corpus, *design, "--top-shards", "AP=3", "--out", tmp_path)
-    assert "one number of shards" in err
-    err = refused(capsys, "shard", corpus, *design, "--top-shards", "AP=x")
-    assert "not a number of shards" in err

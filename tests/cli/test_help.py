@@ -11,7 +11,7 @@ READING = {
     *("--scores", "--max-input", "--form", "--runs-in-rows", "--missing", "--no-relevant"),
     *("--ties", "--name-from", "--names", "--duplicates", "--run-info", "--team-from"),
     *("--system-from", "--lower-is-better", "--higher-is-better", "--collection"),
-    *("--datasets", "--subset", "--column", "--topic-info", "--cluster-from"),
+    *("--datasets", "--column", "--topic-info", "--cluster-from"),
 }
 OUTPUT = {"--format", "-o", "--seed", "--jobs", "--scheduler", "--quiet", "--version", "--help"}
 OUTPUT |= {"--digits", "--plot", "--summary", "--junit"}

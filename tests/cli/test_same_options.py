@@ -31,7 +31,6 @@ OWN_WAY = {
     ("stability", "levels"): "numbers between commas",
     ("shard", "sample_rate"): "numbers between commas, in percent as well",
     ("shard", "cluster_share"): "in percent as well",
-    ("shard", "top_shards"): "one for each measure as well",
     ("agree", "ties"): "of documents; --tau-ap-ties are those of the study",
 }
 """Where they differ, and why."""

@@ -71,8 +71,6 @@ def test_it_stays_with_its_topics(table, tmp_path):
     assert sr.join_scores(*parts).topic_info == scores.topic_info
     with pytest.raises(sr.InputError, match="disagree about kind of topic '7-a'"):
         sr.join_scores(scores, scores.with_topic_info(kind=["short", "short", "long"]))
-    labelled = scores.to_xarray()
-    assert list(labelled.sel(topic="10-a").coords["kind"].values.ravel()) == ["long"]
 
 
 def test_columns_of_the_wrong_length_are_refused():

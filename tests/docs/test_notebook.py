@@ -17,7 +17,7 @@ from tests.docs.test_notebook_tables import DATA, NUMBERS, returned_classes
 NOTEBOOKS = sorted((Path(__file__).parents[2] / "docs" / "notebooks").glob("*.ipynb"))
 NAMES = [path.stem for path in NOTEBOOKS]
 
-MADE_WITH_MORE = {"GridResult", "ShardResult", "WrittenRuns", "Reproduction", "SimulatePart"}
+MADE_WITH_MORE = {"WrittenRuns", "Reproduction", "SimulatePart"}
 """Results that need a collection, a paper's data or several machines, or only serve tests."""
 
 

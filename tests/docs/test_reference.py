@@ -23,7 +23,7 @@ CITATION = re.compile(r"doi:10\.\d{4,}/\S|arXiv:\d{4}\.\d{5}")
 
 METHODS = ["agree", "cohen_kappa", "compare", "components", "correlations", "datasets"]
 METHODS += ["evaluate", "gate", "grid", "holes", "instances", "judges"]
-METHODS += ["kendall_tau", "plan", "pools", "rbo", "shard", "simulate"]
+METHODS += ["kendall_tau", "plan", "pools", "shard", "simulate"]
 METHODS += ["stability", "symmetric_tau_ap", "tau_ap", "topics"]
 """Functions of `steadyrank` whose methods come from papers; those of `papers` all do."""
 

@@ -59,11 +59,9 @@ WRITES = [
     ),
     ("simulate", "--store", "store"),
     *((name, "--out", "made") for name in ("grid", "shard")),
-    *((name, "--store", "store") for name in ("grid", "shard")),
     *((name, "--scores", "scores.csv") for name in ("grid", "shard")),
     ("grid", "--scores", "scores.parquet"),
     ("evaluate", "-o", "scores.parquet"),
-    ("grid", "--cache", "counts"),
     ("report", "--out", "page.html"),
 ]
 """Every way in which a command writes."""
@@ -173,8 +171,7 @@ def test_what_was_stored_before_the_disk_was_full_is_taken_up(capsys, data, tmp_
         ("agree", "--plot", "figure.svg"),
         ("simulate", "--store", "store"),
         ("grid", "--out", "made"),
-        ("grid", "--cache", "counts"),
-        ("shard", "--store", "store"),
+        ("shard", "--out", "made"),
         ("shard", "--scores", "scores.csv"),
     ],
 )

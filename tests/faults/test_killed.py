@@ -16,8 +16,8 @@ from steadyrank.data.read.sources import find_files
 
 @pytest.mark.slow
 def test_killed_twice_and_run_again_everything_has_the_same_bytes(tmp_path):
-    """Of the commands that keep what is finished in all three ways, the quickest."""
-    case = "shard --out --store --scores"
+    """Of the commands that keep what is finished and write files, the quickest."""
+    case = "shard --out --scores"
     write_inputs(tmp_path)
     tally = try_killing(case, tmp_path, tmp_path / "work", kills=2, chance=random.Random(5))
     assert tally.kills == 2

@@ -7,11 +7,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from golden_cases import golden
+from mixed_layouts import of_array
 from scipy import integrate, special, stats
 
 from steadyrank.compute.random import block_stream
 from steadyrank.errors import InputError
-from steadyrank.stats.mixed.fit import MixedModel, fit
+from steadyrank.stats.mixed.fit import fit
 from steadyrank.stats.mixed.two_way import nested_difference, two_way_difference
 from steadyrank_lab.papers.jayasinghe2015.experiments import (
     METHODS,
@@ -91,7 +92,7 @@ def test_the_paper_model_is_t_on_means_with_more_degrees_of_freedom():
     both = np.stack([d + 0.3, np.full_like(d, 0.3)])
     terms = {"instance": "instance", "topic": "topic", "system_topic": ("system", "topic")}
     axes = ("system", "instance", "topic")
-    found = fit(MixedModel(both, axes=axes, random=terms, fixed="system"))
+    found = fit(of_array(both, axes=axes, random=terms, fixed="system"))
     expected = 2 * special.stdtr(both.size - 1, -abs(found.statistic[-1]))
     pvalues = method_pvalues([(d + 0.3, np.full(12, 0.3))])
     assert pvalues["mixed_paper"][0] == pytest.approx(expected, rel=1e-6)

@@ -15,7 +15,7 @@ from steadyrank.cli import run
 
 HYPHEN = re.compile(r"(?:^|[\s(\[])-\.?\d", re.MULTILINE)
 COMMANDS = (
-    *("compare -m gain --describe", "compare -m gain --markdown --show interval"),
+    *("compare -m gain --describe", "compare -m gain --markdown"),
     *("topics -m gain --trials 20", "evaluate"),
 )
 

@@ -13,7 +13,7 @@ import pytest
 import steadyrank as sr
 from steadyrank.present.pair_panel import PairPanel, aligned_pairs, packed
 from steadyrank.reporting.page import two_runs
-from steadyrank.studies.compare.front import MOST_PICKED
+from steadyrank.studies.compare.page import MOST_PICKED
 from steadyrank.studies.material import Material, Settings
 from steadyrank.studies.part import Findings
 from steadyrank.studies.simulate.view import PART as SIMULATE

@@ -9,8 +9,7 @@ import pytest
 
 import steadyrank as sr
 from steadyrank.present.pair_panel import PairPanel
-from steadyrank.studies.compare.leaderboard import PART as LEADERBOARD
-from steadyrank.studies.compare.leaderboard import measures
+from steadyrank.studies.compare.page import LEADERBOARD
 from steadyrank.studies.material import Material, Settings
 from steadyrank.studies.part import Findings
 from steadyrank.studies.simulate.view import PART as SIMULATE
@@ -155,27 +154,6 @@ def test_a_pair_that_only_the_correction_keeps_together_is_planned_at_the_correc
     assert said.text.endswith(
         f"over 780 comparisons requires {row['topics_assured']} topics (80% assurance)."
     )
-
-
-def test_measures_agree_or_disagree_about_the_first():
-    both = scores_of(0.9, 0.3, measures=("AP", "RR"))
-    (said,) = measures(both)
-    assert said.values == {"first": {"AP": ["A"], "RR": ["A"]}}
-    assert said.text == "A is first by both measures."
-    (said,) = measures(scores_of(0.9, 0.3, measures=("AP", "RR", "P")))
-    assert said.text == "A is first by all three measures."
-    assert measures(scores_of(0.9, 0.3)) == []
-    values = np.array(both.values)
-    values[1] = values[1][::-1]
-    other = sr.Scores(measures=both.measures, runs=both.runs, topics=both.topics, values=values)
-    (said,) = measures(other)
-    assert said.values == {"first": {"AP": ["A"], "RR": ["B"]}}
-    assert said.text == "A is first by AP, B by RR."
-    values = np.array([[[0.9], [0.9], [0.1]], [[0.1], [0.1], [0.9]]])
-    tied = sr.Scores(measures=["AP", "RR"], runs="ABC", topics=["1"], values=values)
-    (said,) = measures(tied)
-    assert said.values == {"first": {"AP": ["A", "B"], "RR": ["C"]}}
-    assert said.text == "A and B are first by AP, C by RR."
 
 
 def systems_of(systems):

@@ -40,7 +40,7 @@ FALSE_ALARM = 1e-4
 COUNTS = Path(__file__).parents[2] / "docs" / "evidence" / "levels.csv"
 
 OFFERED = {name for section in levels.SECTIONS for test in section.tests for name in test.offered}
-CHOICES = ("test", "correction", "mode", "alternative", "strata")
+CHOICES = ("test", "correction", "mode", "strata")
 """Options by which one chooses a test."""
 
 NO_TEST = {

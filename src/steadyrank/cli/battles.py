@@ -41,9 +41,7 @@ study_options = opt.options(
     {"--simultaneous": "Also show the ranks that hold for all models simultaneously."}
 )
 @opt.plot_option("the ranks, or what --plot-kind names,")
-@opt.output_options_of(
-    {"--plot-kind [ranks|matrix|judges]": "Draw ranks, shares of wins, or strengths by judge."}
-)
+@opt.output_options_of({"--plot-kind [ranks|matrix]": "Draw ranks, or shares of wins."})
 @opt.describe_option
 @opt.digits_option
 @opt.reading_options_of(

@@ -42,8 +42,6 @@ test_options = opt.options(
         "maxt.",
         "--mode [sound|paper] = sound": "Correct t for skewness and compute resampling p-values as "
         "(1 + count) / (1 + B); or take Student's t and the papers' count / B.",
-        "--alternative [two-sided|greater] = two-sided": "Test this alternative; one-sided for the "
-        "bootstrap test only.",
     }
 )
 
@@ -53,19 +51,13 @@ other_questions = opt.options(
 
 showing_options = opt.together(
     opt.output_options_of(
-        {
-            "--show [interval|sd|p|d] ...": "Show intervals, standard deviations, p-values or "
-            "effect sizes next to the means; repeat for more.",
-            "--underline-second": "Underline the second highest mean in the table.",
-            "--simultaneous": "Also show the ranks that hold for all runs simultaneously.",
-        }
+        {"--simultaneous": "Also show the ranks that hold for all runs simultaneously."}
     ),
-    opt.plot_option("the differences, or what --plot-kind names,"),
+    opt.plot_option("the differences, or what --plot-kind names, by the first measure,"),
     opt.output_options_of(
         {
-            "--plot-kind [intervals|topics|ranks|segments]": "Draw differences with intervals, "
-            "differences by topic, ranks, or differences in segments [default: intervals; segments "
-            "with --by COLUMN]."
+            "--plot-kind [intervals|topics|ranks] = intervals": "Draw differences to the best run "
+            "or the baseline, those of one pair by topic, or ranks."
         }
     ),
     opt.describe_option,
@@ -90,9 +82,7 @@ def command(
     inputs: Inputs,
     output: Output,
     audit: bool,
-    plot_kind: str | None,
-    show: tuple[str, ...],
-    underline_second: bool,
+    plot_kind: str,
     simultaneous: bool,
     judge_files: tuple[str, ...],
     **options: Any,
@@ -105,14 +95,11 @@ def command(
     judges (--judge, or a column judge of --scores) also to other judges. Clusters of topics are
     resampled as a whole, and topic weights make the means weighted ones.
     """
-    in_segments = options["by"] not in (None, "run", "system")
-    if plot_kind == "segments" and not in_segments:
-        raise InputError("--plot-kind segments requires --by COLUMN, the column with the segments")
     scores = load_graded(inputs, output, judge_files)
     options |= {"jobs": output.jobs, "rng": output.seed}
     if audit:
-        if plot_kind is not None or show or underline_second:
-            raise InputError("--audit has no --plot-kind, --show or --underline-second: omit them")
+        if output.plot is not None:
+            raise InputError("--audit has no figure: omit --plot")
         _audit(scores, output, options)
         return
     from steadyrank.studies.compare.study import compare
@@ -127,10 +114,7 @@ def command(
     if output.format in ("csv", "json"):
         emit(pairs_text(result, output.format, describe=output.describe), output.path)
     else:
-        shown = {"underline_second": underline_second, "simultaneous": simultaneous}
-        output.show(compare_text, result, show=show, **shown)
-    if in_segments and len(scores.measures) == 1:
-        plot_kind = plot_kind or "segments"
+        output.show(compare_text, result, simultaneous=simultaneous)
     output.draw(result, kind=plot_kind)
 
 
@@ -158,6 +142,5 @@ def _audit(scores: Scores, output: Output, options: dict[str, Any]) -> None:
             raise InputError(f"--audit is about all pairs of runs: omit {arg(name)}")
     taken = {name: options[name] for name in ("alpha", "correction", "baseline", "rng", "jobs")}
     result = audit_tests(scores, **taken)
-    output.draw(result)
     compared = compare(scores, by="run", **taken) if output.format == "json" else None
     output.show(audit_text, result, compared=compared)

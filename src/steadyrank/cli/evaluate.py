@@ -56,7 +56,7 @@ def command(
         scores = scores_by_system(scores)
     if output.path is not None and output.format == "parquet":
         from steadyrank.compute.files import check_still_there
-        from steadyrank.data.write.files import write_scores
+        from steadyrank.data.write import write_scores
 
         check_still_there(Path(output.path).parent)
         write_scores(scores, output.path)

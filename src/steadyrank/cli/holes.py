@@ -26,11 +26,6 @@ study_options = opt.together(
             ),
             "--ask N = 0": "Print the N documents whose judgment would settle most, or write them "
             "to the file of -o.",
-            "--topics FILE": (
-                "Read the texts of the topics from FILE, and show them with the documents to "
-                "judge.",
-                opt.ANY_FILE,
-            ),
             "--samples n_samples N = 1000": "Draw N completions from the prior; 0 omits "
             "imputation.",
             "--confidence = 0.95": "Compute imputed intervals at this level of confidence.",
@@ -48,9 +43,7 @@ study_options = opt.together(
 @opt.reading_options
 @opt.output_options
 @also_writes(".tsv")
-def command(
-    qrels: str, runs: tuple[str, ...], topics: str | None, output: Output, **options: Any
-) -> None:
+def command(qrels: str, runs: tuple[str, ...], output: Output, **options: Any) -> None:
     """Bound and impute the effect of unjudged documents.
 
     Per run: the score that counts unjudged documents as not relevant, the lowest and the highest
@@ -60,14 +53,10 @@ def command(
     row per run, JSON everything.
     """
     tell_if_compiling(output.quiet)
-    from steadyrank.data.read.datasets import read_topics
     from steadyrank.studies.holes.study import holes
     from steadyrank.studies.holes.view import VIEW, ask_text
 
-    texts = None if topics is None else read_topics(topics)
-    result = run_study(
-        holes, runs, qrels, output, "blocks of completions", topic_texts=texts, **options
-    )
+    result = run_study(holes, runs, qrels, output, "blocks of completions", **options)
     if options["ask"] and output.path is not None and output.format in ("table", "tsv"):
         emit(ask_text(result), output.path, exact=True)
     else:

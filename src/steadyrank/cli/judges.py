@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -24,28 +23,6 @@ if TYPE_CHECKING:
     from steadyrank.studies.judges.result import JudgesResult
 
 
-def parse_grades(values: Sequence[str]) -> dict[Any, Any]:
-    """Parse how to map grades, those of all judges or, after NAME:, those of one.
-
-    >>> parse_grades(["0=0,1=2"]), parse_grades(["gpt:0=0,1=3"])
-    ({0: 0, 1: 2}, {'gpt': {0: 0, 1: 3}})
-    """
-    grades: dict[Any, Any] = {}
-    for value in values:
-        judge, _, text = value.rpartition(":")
-        try:
-            steps = [part.split("=") for part in text.split(",")]
-            mapping = {int(old): int(new) for old, new in steps}
-        except ValueError:
-            raise InputError(
-                f"--judge-grades {value}: write GRADE=GRADE separated by commas, such as 0=0,1=2"
-            ) from None
-        if len(mapping) < len(steps) or (judge in grades if judge else mapping.keys() & grades):
-            raise InputError(f"--judge-grades {value}: a grade is mapped twice: keep one")
-        grades.update({judge: mapping} if judge else mapping)
-    return grades
-
-
 study_options = opt.together(
     judge_option(
         "Correct and audit the judge with this name [default: that of the file] and these "
@@ -57,8 +34,6 @@ study_options = opt.together(
             "people's scores are in --scores FILE.",
             "--about [these|other] = other": "Rank the runs on these topics, of which people "
             "judged a sample, or on other topics like these.",
-            "--judge-grades [NAME:]G=G,… ...": "Map the grades of all judges, or of one, to "
-            "people's grades, such as 0=0,1=2.",
             "--kin REGEX": "Test whether the judges favour runs whose names match.",
             "--kin-near": "Compare kin only with runs whose mean is within the range of theirs.",
             "--top N int": "Also show tau of the best N runs.",
@@ -84,7 +59,6 @@ def command(
     output: Output,
     judge_files: tuple[str, ...],
     judge_scores: tuple[str, ...],
-    judge_grades: tuple[str, ...],
     **options: Any,
 ) -> None:
     """Correct judgments by language models, or by any other judge, using judgments by people.
@@ -103,7 +77,6 @@ def command(
             raise InputError(
                 "--judge-scores requires --scores FILE; for runs give --judge NAME=QRELS"
             )
-        options["judge_grades"] = parse_grades(judge_grades)
         result = _from_runs(inputs, judge_files, output, options)
     from steadyrank.studies.judges.view import VIEW
 
@@ -134,7 +107,7 @@ def _from_scores(
     judge_scores: tuple[str, ...],
     options: dict[str, Any],
 ) -> JudgesResult:
-    from steadyrank.data.read.run_names import with_chosen_names
+    from steadyrank.data.read.run_info import with_chosen_names
     from steadyrank.studies.judges.study import judges
 
     files = score_files(inputs)

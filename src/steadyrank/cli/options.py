@@ -150,7 +150,7 @@ def plot_option(what: str = "a figure") -> Decorator:
 def _allow_input(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
     """Raise the limits on input until the command ends."""
     if value is not None:
-        from steadyrank.data.read.limits import max_input
+        from steadyrank.data.read.streams import max_input
 
         max_input(value)
         ctx.call_on_close(lambda: max_input(None))

@@ -17,7 +17,7 @@ import numpy as np
 
 from steadyrank.compute.executors import Progress, map_in_order, workers
 from steadyrank.data.qrels import JudgedRun, Qrels
-from steadyrank.data.read.qrels import judgments_of
+from steadyrank.data.read.run_files import judgments_of
 from steadyrank.data.read.runs import ReadingOptions, Source, read_runs
 from steadyrank.data.run import SCORES_RISE, Run, counted_oddity
 from steadyrank.errors import InputError

@@ -18,7 +18,7 @@ from steadyrank._version import __version__
 from steadyrank.compute.executors import Progress
 from steadyrank.data.order import rank_blocks
 from steadyrank.data.qrels import Qrels
-from steadyrank.data.read.qrels import judgments_of
+from steadyrank.data.read.run_files import judgments_of
 from steadyrank.data.read.run_info import describe_topics, info_columns
 from steadyrank.data.read.runs import ReadingOptions, header_of, read_runs
 from steadyrank.data.read.sources import PathLike

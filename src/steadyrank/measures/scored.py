@@ -10,7 +10,7 @@ from typing import Any
 from steadyrank.data.facets import averaged_facets, tidy_judges
 from steadyrank.data.interop.objects import as_scores
 from steadyrank.data.interop.tables import table_of
-from steadyrank.data.read.qrels import judgments_of
+from steadyrank.data.read.run_files import judgments_of
 from steadyrank.data.run import Run
 from steadyrank.data.scores import Scores
 from steadyrank.errors import InputError

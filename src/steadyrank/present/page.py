@@ -21,7 +21,7 @@ from numbers import Real
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
-from steadyrank.data.write.csv import csv_line
+from steadyrank.data.write import csv_line
 from steadyrank.present.pair_panel import PairPanel, packed
 from steadyrank.present.run_names import RunNames
 from steadyrank.present.table import Cell, Table, to_latex

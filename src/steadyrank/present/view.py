@@ -15,7 +15,7 @@ from html import escape
 from typing import Any
 
 from steadyrank._version import __version__
-from steadyrank.data.write.csv import frame_csv
+from steadyrank.data.write import frame_csv
 from steadyrank.errors import InputError
 from steadyrank.notebook import frame_of
 from steadyrank.present import cells, json

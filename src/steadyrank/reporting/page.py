@@ -190,6 +190,7 @@ def first_screen(findings: Findings, fronts: Fronts) -> FirstScreen:
     leading = _leading(fronts)
     bars = _bars(fronts)
     n_rows = 0 if leading.board is None else leading.board.n_ranks
+    rows = "runs" if findings.material.battles is None else "models"
     rests_on = weakest(front.assumption for front in fronts.values())
     return FirstScreen(
         verdict=leading.verdict.text if leading.verdict else "",
@@ -197,7 +198,7 @@ def first_screen(findings: Findings, fronts: Fronts) -> FirstScreen:
         cautions=tuple(caution.text for front in fronts.values() for caution in front.cautions),
         board=leading.board,
         bars=bars,
-        bars_note="pairs of runs that swap" if n_rows > 2 else "probability that the two swap",
+        bars_note=f"pairs of {rows} that swap" if n_rows > 2 else "probability that the two swap",
         not_examined=_not_examined(findings, {bar.link for bar in bars}),
         tiles=tuple(tile for front in fronts.values() for tile in front.tiles),
         assumption="" if rests_on is None else rests_on.finding.text,

@@ -1,15 +1,10 @@
 """Aggregates of scores on many datasets: means, means of types, Borda, wins.
 
 Each is a weighted mean over datasets of a column of numbers, so that the same sign flips apply to
-all; the sampled units are datasets, types of datasets, or topics within datasets. In addition:
-bounds of ranks over all completions of missing scores, the similarity of datasets of one type, and
-the average ranks of Friedman's test with Nemenyi's critical difference (Demšar 2006), which are
-common in machine learning: the average rank of a run depends on the other runs in the table, and so
-does the verdict about two runs.
-
-For one difference on many datasets, a random-effects meta-analysis: each dataset has a different
-true difference, estimated with the standard error of its topics; the true differences vary with
-variance tau² between datasets.
+all; the sampled units are datasets, types of datasets, or topics within datasets. Beside them
+Friedman's test with Nemenyi's critical difference (Demšar 2006), and for one difference on many
+datasets a random-effects meta-analysis: the true differences vary with variance tau² between
+datasets, and each is estimated with the standard error of its topics.
 """
 
 from __future__ import annotations
@@ -48,12 +43,8 @@ def columns_of(
 ) -> AggregateColumns:
     """Return the numbers and weights of an aggregate of scores [run, dataset], NaN where missing.
 
-    "mean"; "mean-of-types", with equal weights for all types of datasets, which `types` names;
-    "borda", points m - average rank among m runs; "wins", the share of the other runs beaten, with
-    ties as half.
-
-    >>> columns_of(np.array([[0.9, 0.2], [0.8, 0.2], [0.1, 0.1]]), "borda").values.tolist()
-    [[2.0, 1.5], [1.0, 1.5], [0.0, 0.0]]
+    "mean"; "mean-of-types", with equal weights for all `types`; "borda", points m - average rank
+    among m runs; "wins", the share of the other runs beaten, with ties as half.
     """
     n_datasets = scores.shape[1]
     weight = np.full(n_datasets, 1.0 / n_datasets)
@@ -69,11 +60,7 @@ def columns_of(
 
 
 def type_weights(types: Sequence[str], n_datasets: int) -> np.ndarray:
-    """Return weights of datasets such that all types have equal weight.
-
-    >>> type_weights(["a", "a", "b"], 3).tolist()
-    [0.25, 0.25, 0.5]
-    """
+    """Return weights of datasets such that all types have equal weight."""
     if len(types) != n_datasets:
         raise InputError(
             "a mean of types requires the type of every dataset: add a column type, or give "
@@ -118,11 +105,6 @@ def completion_values(scores: np.ndarray, weight: np.ndarray) -> np.ndarray:
     """Return [run, 2]: the lowest and the highest weighted mean over all completions.
 
     Every missing score may be anything between the lowest and the highest score of its dataset.
-    Nothing is assumed about why scores are missing.
-
-    >>> scores = np.array([[1.0, np.nan], [0.0, 0.5], [0.5, 0.1]])
-    >>> completion_values(scores, np.full(2, 0.5)).tolist()
-    [[0.55, 0.75], [0.25, 0.25], [0.3, 0.3]]
     """
     ends = [np.nanmin(scores, axis=0), np.nanmax(scores, axis=0)]
     return np.stack([np.where(np.isnan(scores), end, scores) @ weight for end in ends], axis=1)
@@ -133,10 +115,6 @@ def completion_ranks(scores: np.ndarray, weight: np.ndarray) -> np.ndarray:
 
     A run's rank is best with its missing scores at their highest and those of others at their
     lowest, since completions of different runs are independent.
-
-    >>> scores = np.array([[1.0, np.nan], [0.0, 1.8], [0.5, 0.1]])
-    >>> completion_ranks(scores, np.full(2, 0.5)).tolist()
-    [[1, 2], [1, 2], [3, 3]]
     """
     low, high = completion_values(scores, weight).T
     surely_above = low[None, :] > high[:, None] + SAME_MEAN
@@ -160,14 +138,11 @@ def next_ranks(values: np.ndarray, alpha: float = 0.05) -> NextRanks:
     """Return bounds of each run's rank on the next dataset, assuming only exchangeability.
 
     The floor(alpha/2 (T + 1))-th and the ceil((1 - alpha/2) (T + 1))-th of the sorted ranks on T
-    datasets. If there are too few datasets, the extremes, with confidence (T - 1) / (T + 1). Ranks
-    on a dataset are among the runs that have it.
+    datasets. If there are too few datasets, the extremes, with confidence (T - 1) / (T + 1).
 
     >>> found = next_ranks(np.array([[0.9, 0.8, 0.1], [0.5, 0.6, 0.7]]))
     >>> found.limits.tolist(), found.confidence.tolist()
     ([[1.0, 2.0], [1.0, 2.0]], [0.5, 0.5])
-    >>> found.first_share.round(2).tolist()
-    [0.67, 0.33]
     """
     known = ~np.isnan(values)
     ranks = np.stack([ranks_of(column).astype(float) for column in values.T], axis=1)
@@ -183,32 +158,6 @@ def next_ranks(values: np.ndarray, alpha: float = 0.05) -> NextRanks:
     limits[n < 2] = np.nan
     confidence = np.where(is_enough, 1 - alpha, (n - 1) / (n + 1))
     return NextRanks(limits, confidence, (ranks == 1).sum(axis=1) / np.maximum(n, 1))
-
-
-def type_correlation(scores: np.ndarray, types: Sequence[str]) -> float:
-    """Return the intraclass correlation within types of the residuals of run + dataset.
-
-    0 if datasets of one type are no more similar than those of different types; 1 if a type
-    consists of copies of one dataset. From the mean squares between and within types, pooled over
-    runs (one-way analysis of variance, Fisher 1925; n0 is the size of unequal types), of complete
-    scores [run, dataset]. NaN for a single type, or if every type has a single dataset.
-
-    >>> twice = np.repeat(np.random.default_rng(0).normal(size=(9, 8)), 2, axis=1)
-    >>> round(type_correlation(twice, list("aabbccddeeffgghh")), 2)
-    1.0
-    """
-    names, code, size = np.unique(list(types), return_inverse=True, return_counts=True)
-    n_runs, n = scores.shape
-    if not 1 < len(names) < n or n_runs < 2:
-        return math.nan
-    off = scores - scores.mean(axis=1, keepdims=True) - scores.mean(axis=0) + scores.mean()
-    member = (code == np.arange(len(names))[:, None]).astype(np.float64)
-    means = off @ (member / size[:, None]).T
-    between = (size * np.square(means)).sum() / (len(names) - 1.0)
-    within = np.square(off - means[:, code]).sum() / (n - len(names))
-    n0 = (n - np.square(size).sum() / n) / (len(names) - 1.0)
-    total = between + (n0 - 1.0) * within
-    return float((between - within) / total) if total > 0.0 else math.nan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -288,19 +237,11 @@ def random_effects(
 ) -> RandomEffects:
     """Return the random-effects meta-analysis of differences with known standard errors.
 
-    tau² maximises the restricted likelihood; weights are 1 / (tau² + error²). The standard error is
-    Hartung and Knapp's, sqrt(sum w (d - mean)² / ((n - 1) sum w)), which allows for the estimation
-    of tau² from few datasets. Assumes normal errors within and between datasets. The interval is
-    about the mean over datasets like these, the prediction interval about one more of them: if tau²
-    is large, a significant mean difference may be reversed on the next dataset.
-
-    References: Viechtbauer 2005, doi:10.3102/10769986030003261 (REML); Hartung and Knapp 2001,
-    doi:10.1002/sim.1009; Higgins, Thompson and Spiegelhalter 2009,
-    doi:10.1111/j.1467-985X.2008.00552.x (prediction).
-
-    >>> found = random_effects([0.1, 0.3, 0.2, 0.4], [0.05, 0.1, 0.05, 0.1])
-    >>> round(found.difference, 4), round(found.tau2, 4)
-    (0.2274, 0.0104)
+    tau² maximises the restricted likelihood (Viechtbauer 2005, doi:10.3102/10769986030003261);
+    weights are 1 / (tau² + error²). The standard error is Hartung and Knapp's (2001,
+    doi:10.1002/sim.1009), sqrt(sum w (d - mean)² / ((n - 1) sum w)). The prediction interval
+    (Higgins, Thompson and Spiegelhalter 2009, doi:10.1111/j.1467-985X.2008.00552.x) is about one
+    more dataset.
     """
     check_open_unit("confidence", confidence)
     d, s = (np.asarray(part, np.float64) for part in (difference, error))
@@ -334,10 +275,7 @@ def random_effects(
 def next_dataset(difference: ArrayLike, *, confidence: float = 0.95) -> Interval:
     """Return the interval of the difference on the next dataset, without errors within datasets.
 
-    mean ± t s sqrt(1 + 1/n): assumes normal differences; s includes the noise within datasets.
-
-    >>> round(next_dataset([0.1, 0.2, 0.3]).low, 4)
-    -0.2968
+    mean ± t s sqrt(1 + 1/n); s includes the noise within datasets.
     """
     d = np.asarray(difference, np.float64)
     if len(d) < 2:

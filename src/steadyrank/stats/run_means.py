@@ -55,13 +55,9 @@ def share_turned(here: np.ndarray, there: np.ndarray) -> float:
 def adjusted_means(scores: ArrayLike, weights: np.ndarray | None = None) -> np.ndarray:
     """Return least-squares means of the runs over all topics, by the model score = run + topic.
 
-    These are plain means if no score is missing, and weighted ones if topics have `weights`.
-    Assumes that, given the topics' difficulty, whether a score is missing does not depend on its
-    value. If groups of runs share no topics, not even through other runs, each group has means over
-    the topics of the group (see `connected_runs`). NaN for a run without any score.
-
-    >>> adjusted_means([[0.9, np.nan, 0.8], [0.8, 0.2, 0.7]]).round(4).tolist()
-    [0.6667, 0.5667]
+    These are plain means if no score is missing, and weighted ones if topics have `weights`. If
+    groups of runs share no topics, each group has means over the topics of the group (see
+    `connected_runs`). NaN for a run without any score.
     """
     matrix = check_scores(scores)
     present = ~np.isnan(matrix)
@@ -111,9 +107,6 @@ def mean_intervals(scores: np.ndarray, confidence: float) -> np.ndarray:
 
     They are centred at the adjusted mean, with the standard error over the run's topics; NaN for
     fewer than two topics.
-
-    >>> mean_intervals(np.array([[0.1, 0.2, 0.3]]), 0.95).round(4).tolist()
-    [[-0.0484, 0.4484]]
     """
     own, n = mean_of_present(scores), (~np.isnan(scores)).sum(axis=1)
     squares = np.nansum((scores - own[:, None]) ** 2, axis=1)
@@ -181,14 +174,8 @@ def expected_means(scores: np.ndarray) -> ExpectedMeans:
     """Return posterior means of the runs, given a distribution of true means learned from all runs.
 
     Model: adjusted mean of run i = true mean + N(0, s² / n_i), s² the residual of run + topic; the
-    true means come from a distribution on a grid, estimated by maximum likelihood (EM). Unlike
-    with shrinkage towards a normal distribution, one broken run or a long tail of poor runs does
-    not affect the estimates of the others.
-
-    >>> scores = np.random.default_rng(1).normal(size=(20, 25))
-    >>> best = int(adjusted_means(scores).argmax())
-    >>> bool(expected_means(scores).mean[best] < adjusted_means(scores)[best])
-    True
+    true means come from a distribution on a grid, estimated by maximum likelihood (EM), so that one
+    broken run or a long tail of poor runs does not affect the estimates of the others.
     """
     means = adjusted_means(scores)
     known = ~np.isnan(means)
@@ -229,12 +216,7 @@ def intervals_as_picked(
     """Return t intervals [run, 2] of the runs' means that allow for selection by the mean.
 
     An interval covers Student's interval around the mean, and the same around the expected mean on
-    new topics: the leader's extends further down, the last run's further up. For a run that was not
-    selected by its mean it is slightly too wide.
-
-    >>> low, high = intervals_as_picked(np.array([[0.1, 0.2, 0.3], [0.3, 0.4, 0.2]]), 0.95)[0]
-    >>> round(float(low), 4), round(float(high), 4)
-    (-0.0484, 0.4484)
+    new topics.
     """
     low, high = mean_intervals(scores, confidence).T
     shift = (expected or expected_means(scores)).mean - adjusted_means(scores)
@@ -253,21 +235,13 @@ def _error_variance(scores: np.ndarray, means: np.ndarray) -> float:
 
 
 def first_ranks(values: np.ndarray) -> np.ndarray:
-    """Return ranks from 1 for the smallest number; equal numbers share the best of their ranks.
-
-    >>> first_ranks(np.array([[3.0, 1.0, 1.0], [2.0, 2.0, 5.0]])).tolist()
-    [[3, 1, 1], [1, 1, 3]]
-    """
+    """Return ranks from 1 for the smallest number; equal numbers share the best of their ranks."""
     order, ordered = _ordered(values)
     return _in_place(order, _starts(ordered) + 1)
 
 
 def average_ranks(values: np.ndarray) -> np.ndarray:
-    """Return ranks, of which equal numbers share the average; all are NaN if any number is.
-
-    >>> average_ranks(np.array([3.0, 1.0, 1.0, 7.0])).tolist()
-    [3.0, 1.5, 1.5, 4.0]
-    """
+    """Return ranks, of which equal numbers share the average; all are NaN if any number is."""
     order, ordered = _ordered(values)
     from_behind = _starts(ordered[..., ::-1])[..., ::-1]
     ranks = _in_place(order, 0.5 * (_starts(ordered) + values.shape[-1] - from_behind + 1))

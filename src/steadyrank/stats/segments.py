@@ -89,22 +89,12 @@ def segment_interaction(
     """Test whether the runs' leads depend on the segment.
 
     `scores` are [run, topic]; a topic that some run lacks is omitted. `segments` has a whole number
-    for each topic. `n_samples` is the number of random sign patterns; if there are no more
-    patterns, all are used.
-
-    With y the scores minus their mean over runs on each topic, the deviation of run and segment is
-    mean(y in the segment) - mean(y elsewhere). Its variance is that of a stratified mean, with a
-    different (cluster-robust) variance in each segment. Under the hypothesis all y of a run have
-    one mean; the signs of their differences from it are flipped, by topic or whole cluster, and
-    deviations and variances are computed again. A cluster with topics in several segments has one
-    sign. p = (1 + patterns with a larger maximum) / (1 + patterns).
-
-    >>> rng = np.random.default_rng(1)
-    >>> scores = rng.normal(0.5, 0.1, (2, 60))
-    >>> scores[0, :20] += 0.3
-    >>> found = segment_interaction(scores, np.repeat([0, 1, 2], 20), n_samples=999)
-    >>> found.pvalue_of_any <= 0.001, bool(found.deviation[0, 0] > 0.1)
-    (True, True)
+    for each topic. With y the scores minus their mean over runs on each topic, the deviation of run
+    and segment is mean(y in the segment) - mean(y elsewhere), its variance that of a stratified
+    mean, with a different (cluster-robust) variance in each segment. Under the hypothesis all y of
+    a run have one mean; the signs of their differences from it are flipped, by topic or whole
+    cluster, and deviations and variances are computed again. p = (1 + patterns with a larger
+    maximum) / (1 + patterns).
     """
     check_samples(n_samples)
     matrix, plan = check_scores(scores), design or TopicDesign()

@@ -8,17 +8,17 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from steadyrank.data.order import order_by_name, places_by_name
 from steadyrank.data.qrels import Qrels
-from steadyrank.data.read.qrels import judgments_of
+from steadyrank.data.read.run_files import judgments_of
 from steadyrank.data.read.runs import Runs
 from steadyrank.data.scores import Scores
-from steadyrank.errors import InputError, SteadyrankWarning, arg, bad_value, check_choice
+from steadyrank.errors import InputError, SteadyrankWarning, bad_value
 from steadyrank.measures.evaluate import evaluate
 from steadyrank.stats.inputs import check_open_unit
 from steadyrank.stats.judges.agreement import FEWEST
@@ -27,9 +27,6 @@ from steadyrank.stats.planning.demands import check_positive
 from steadyrank.words import counted, some
 
 UNJUDGED = "topics that nobody judged"
-
-Grades = Mapping[int, int]
-"""From a judge's grade to people's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,19 +74,13 @@ class Aligned:
 
 
 def evaluate_judges(
-    runs: Runs,
-    human: Any,
-    judges: Mapping[str, Any],
-    *,
-    measure: str,
-    judge_grades: Grades | Mapping[str, Grades] | None,
-    **options: Any,
+    runs: Runs, human: Any, judges: Mapping[str, Any], *, measure: str, **options: Any
 ) -> tuple[Scores, Qrels, list[JudgeInput]]:
     """Score the runs by people's judgments and by each judge's."""
     people, to_read = judgments_of(human), runs.keeping()
     inputs = []
     for name, source in judges.items():
-        judged = mapped_grades(judgments_of(source), name, judge_grades, judges)
+        judged = judgments_of(source)
         inputs.append(evaluate_judge(to_read, people, name, judged, measure=measure, **options))
     with warnings.catch_warnings():
         # The judge is meant for topics that people did not judge.
@@ -118,36 +109,6 @@ def _warned_of(judge: str) -> Iterator[None]:
         message = warning.message
         text = message if isinstance(message, str) else message.args[0]
         warnings.warn(f"judge {judge}: {text}", warning.category, stacklevel=4)
-
-
-def mapped_grades(
-    qrels: Qrels,
-    judge: str,
-    judge_grades: Grades | Mapping[str, Grades] | None,
-    judges: Mapping[str, Any],
-) -> Qrels:
-    """Return the judgments with mapped grades; unchanged without a mapping for the judge."""
-    by_judge: dict[str, Grades] = {}
-    for_all: dict[int, int] = {}
-    for key, value in (judge_grades or {}).items():
-        if isinstance(value, Mapping):
-            by_judge[str(key)] = value
-        else:
-            for_all[int(key)] = int(value)
-    for name in by_judge:
-        check_choice("judge", name, judges)
-    mapping = by_judge.get(judge, for_all)
-    if not mapping:
-        return qrels
-    occurring = np.unique(qrels.grades).tolist()
-    unknown = [grade for grade in occurring if grade not in mapping]
-    if unknown:
-        raise InputError(
-            f"judge {judge} gives grade {unknown[0]}, which {arg('judge_grades')} does not map: "
-            f"map every grade of {', '.join(map(str, occurring))}"
-        )
-    new = np.array([mapping[grade] for grade in occurring], np.int32)
-    return replace(qrels, grades=new[np.searchsorted(occurring, qrels.grades)])
 
 
 def check_judgments(judge: str, people: Qrels, judged: Qrels) -> None:

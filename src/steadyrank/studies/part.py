@@ -7,8 +7,9 @@ of all studies and names none of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from steadyrank.present.view import Assumption, Finding, View, resolved
@@ -22,6 +23,10 @@ if TYPE_CHECKING:  # a command that shows one study waits for none of these
     from steadyrank.present.table import Table
     from steadyrank.stats.pairs.decisions import Decided
     from steadyrank.studies.material import Machine, Material
+
+
+ROWS = 10
+"""Rows of a board."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,6 +148,73 @@ def fragility_tile(study: str, found: Any, noun: str) -> Tile:
         text=f"{text} {found.rival} would catch up",
         values=found._asdict(),
     )
+
+
+def board_of(
+    result: Any,
+    score: Callable[[int], str],
+    *,
+    measure: str,
+    link: str,
+    rows: str = "runs",
+    shown: Sequence[int] = (),
+    n_rows: int = 0,
+    sure: str = "",
+    against: Mapping[int, str] | None = None,
+) -> Board:
+    """Return the board of a result whose rows have an order, ranks, rank sets and tiers.
+
+    `score` shows the value of the row at a place; `shown` are the places, by default of the best.
+    `against` says of each row how it compares with a baseline, in place of tiers.
+    """
+    from steadyrank.present.page import Board, BoardRow
+
+    sure = sure or f"{1 - result.alpha:.0%} confidence for each {rows.removesuffix('s')}"
+    return Board(
+        title="Leaderboard",
+        note=f"dot: rank; bar: possible ranks, {sure}" if against is None else "",
+        measure=measure,
+        rows=tuple(
+            BoardRow(
+                rank=int(result.rank[run]),
+                name=result.runs[run],
+                score=score(run),
+                low=int(result.rank_set[run, 0] or result.rank[run]),
+                high=int(result.rank_set[run, 1] or result.rank[run]),
+                group=str(result.tier[run]) if against is None else against.get(run, "0"),
+            )
+            for run in shown or result.order[:ROWS]
+        ),
+        n_ranks=len(result.runs),
+        group="tier" if against is None else "against the baseline",
+        link=link,
+        more=f"All {n_rows or len(result.runs):,} {rows}",
+    )
+
+
+def better_first(
+    order: Iterable[str],
+    rows: Iterable[dict[str, Any]],
+    *,
+    signed: Sequence[str],
+    shares: Sequence[str] = (),
+    swapped: Mapping[str, str] = MappingProxyType({}),
+) -> list[dict[str, Any]]:
+    """Return rows of pairs in the order of the ranking, each with the better row as a.
+
+    Values of the keys `signed` change their sign with the order, the interval also its ends; those
+    of `shares` become the rest to 1; keys that are `swapped` exchange their values.
+    """
+    place, made = {name: k for k, name in enumerate(order)}, []
+    swapped = {"a": "b", **swapped}
+    swapped |= {b: a for a, b in swapped.items()}
+    for row in rows:
+        if place[row["a"]] > place[row["b"]]:
+            row = {swapped.get(key, key): value for key, value in row.items()}
+            row |= {key: -row[key] for key in signed} | {key: 1.0 - row[key] for key in shares}
+            row["interval"] = [-row["interval"][1], -row["interval"][0]]
+        made.append(row)
+    return sorted(made, key=lambda row: (place[row["a"]], place[row["b"]]))
 
 
 def part_of(

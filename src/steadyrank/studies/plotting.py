@@ -60,6 +60,7 @@ def plot(
     steadyrank.errors.InputError: there is no plot of a str, only of: AgreeResult, ...
     """
     results = list(result) if isinstance(result, (list, tuple)) and result else [result]
+    results = [getattr(one, "first_result", one) for one in results]  # of several measures
     drawing = drawing_of(results[0], kind)
     if ax is not None and figsize is not None:
         raise InputError("give either ax, which has its size, or figsize")

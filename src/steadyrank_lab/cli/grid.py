@@ -14,15 +14,11 @@ from steadyrank_lab.cli.make_runs import (
     make_and_show,
     names,
     source_options,
-    written_caption,
 )
 
 if TYPE_CHECKING:
     from steadyrank.data.scores import Scores
     from steadyrank.present.table import Table
-    from steadyrank_lab.retrieval.makers.runs import WrittenRuns
-
-COMPONENTS = ("stop_list", "lexical", "model")
 
 
 @subcommand("grid")
@@ -57,9 +53,9 @@ def command(top: int, **options: Any) -> None:
     """Make a run for every combination of stop list, lexical unit and model.
 
     CORPUS is a file of JSON lines (id, title, text) or of TREC's <DOC>, a folder of
-    them or of text files, a folder with docs.jsonl, topics.tsv and qrels.txt,
-    irds:NAME, or builtin. By default all 6 × 13 × 17 combinations; each run is named
-    stoplist_lexical_model. With judgments the runs are scored, and need not be written.
+    them, a folder with docs.jsonl, topics.tsv and qrels.txt, irds:NAME, or builtin. By
+    default all 6 × 13 × 17 combinations; each run is named stoplist_lexical_model. With
+    judgments the runs are scored, and need not be written.
     """
     make_and_show(partial(_maker, top), **options)
 
@@ -67,7 +63,7 @@ def command(top: int, **options: Any) -> None:
 def _maker(top: int) -> Maker:
     from steadyrank_lab.retrieval.makers.grid import grid, write_grid
 
-    return Maker(grid, write_grid, partial(_means, top), _written)
+    return Maker(grid, write_grid, partial(_means, top))
 
 
 def _means(top: int, scores: Scores, digits: int | None) -> Table:
@@ -88,16 +84,4 @@ def _means(top: int, scores: Scores, digits: int | None) -> Table:
         best=frozenset((row, column + 2) for row, column in table.best if row < top),
         n_names=len(scores.run_info),
         caption=f"Means over {counted(len(scores.topics), 'topic')}, {which}.",
-    )
-
-
-def _written(result: WrittenRuns) -> Table:
-    from steadyrank.present.table import Table, text_rows
-
-    levels = {name: dict.fromkeys(row[name] for row in result.run_info) for name in COMPONENTS}
-    return Table(
-        header=["component", "number", "names"],
-        rows=text_rows([name, str(len(names)), ", ".join(names)] for name, names in levels.items()),
-        n_names=3,
-        caption=written_caption(result),
     )

@@ -11,7 +11,6 @@ import click
 from steadyrank.cli import options as opt
 from steadyrank.cli.output import Output, check_folders, tell_if_compiling
 from steadyrank.errors import InputError
-from steadyrank.words import counted
 
 if TYPE_CHECKING:
     from steadyrank.data.scores import Scores
@@ -69,12 +68,6 @@ source_options = opt.together(
 keeping_options = opt.together(
     opt.options({"--depth 1.. = 1000": "Rank this many documents for each topic."}),
     opt.missing_options,
-    opt.options(
-        {
-            "--store DIR": "Keep finished scores in DIR and resume from them.",
-            "--cache DIR": "Keep the collection's word counts in DIR for the next time.",
-        }
-    ),
 )
 
 
@@ -85,7 +78,6 @@ class Maker(NamedTuple):
     write: Callable[..., WrittenRuns]
     means: Callable[[Scores, Any], Table]
     """Shows scores as a table, with this number of decimals."""
-    written: Callable[[WrittenRuns], Table]
 
 
 def make_and_show(
@@ -95,44 +87,47 @@ def make_and_show(
     topics: str | None,
     out: str | None,
     scores_file: str | None,
-    store: str | None,
     output: Output,
     **options: Any,
 ) -> None:
     """Make the runs, and show their scores, or what was written."""
     _check_places(out, output.path, scores_file)
     scoring = {name: options.pop(name) for name in ("qrels", "measures", "missing", "no_relevant")}
-    scored = bool(scoring["qrels"] or scoring["measures"] or scores_file or store)
+    scored = bool(scoring["qrels"] or scoring["measures"] or scores_file)
     if out is None and not scored:
         raise InputError(
             "nothing to make: name a folder for the runs (--out DIR), judgments to score them by "
             "(--qrels FILE), or both"
         )
     given = {key: value for key, value in options.items() if value is not None} | output.machine
-    with output.progress("bytes of documents") as reading, output.progress("runs") as progress:
+    with output.progress("runs") as progress:
         from steadyrank.measures.evaluate import DEFAULT_MEASURES
 
         maker = load()
         tell_if_compiling(output.quiet)
-        given |= {"out": out, "reading": reading, "progress": progress}
+        given |= {"out": out, "progress": progress}
         if scored:
             scoring["measures"] = scoring["measures"] or DEFAULT_MEASURES
-            scores = maker.score(corpus, topics, store=store, **scoring, **given)
+            scores = maker.score(corpus, topics, **scoring, **given)
             if scores_file is not None:
                 _keep_scores(scores, scores_file)
             rows, table = _rows_of(scores), maker.means(scores, output.digits)
         else:
             result = maker.write(corpus, topics, **given)
-            rows, table = result.rows(), maker.written(result)
+            rows, table = result.rows(), _written(result)
     output.show(_text_of_rows, rows, table=table, out=out)
 
 
-def written_caption(result: WrittenRuns) -> str:
-    """Return the caption of a folder of runs."""
-    return (
-        f"{counted(len(result.runs), 'run')} on {counted(result.n_topics, 'topic')} and "
-        f"{counted(result.n_documents, 'document')} in {result.folder}, {result.written} of them "
-        "made now."
+def _written(result: WrittenRuns) -> Table:
+    from steadyrank.present.table import Table, text_rows
+
+    columns = {key: [row[key] for row in result.run_info] for key in result.run_info[0]}
+    levels = {key: [*filter(None, dict.fromkeys(names))] for key, names in columns.items()}
+    return Table(
+        header=["component", "number", "names"],
+        rows=text_rows([key, str(len(names)), ", ".join(names)] for key, names in levels.items()),
+        n_names=3,
+        caption=result.caption(),
     )
 
 
@@ -148,18 +143,15 @@ def _check_places(out: str | None, output: str | None, scores_file: str | None) 
 
 def _keep_scores(scores: Scores, scores_file: str) -> None:
     """Write the scores; a CSV has no columns for components, which go into a second file."""
-    from steadyrank.compute.files import check_still_there, write_whole
-    from steadyrank.data.write.csv import csv_line
-    from steadyrank.data.write.files import write_scores
+    from steadyrank.compute.files import check_still_there
+    from steadyrank.data.write import write_info, write_scores
 
     path = Path(scores_file)
     check_still_there(path.parent)
     write_scores(scores, scores_file)
     if path.suffix == ".csv":
-        columns = list(scores.run_info)
-        rows = zip(scores.runs, *scores.run_info.values(), strict=True)
-        info = "".join(map(csv_line, [["run", *columns], *rows]))
-        write_whole(path.with_name(f"{path.stem}.run-info.csv"), info)
+        info = path.with_name(f"{path.stem}.run-info.csv")
+        write_info(info, "run", scores.runs, scores.run_info)
 
 
 def _rows_of(scores: Scores) -> list[dict[str, Any]]:
@@ -184,7 +176,7 @@ def _text_of_rows(
     **looks: Any,
 ) -> str:
     """Return the result: a table for people, all runs for programs."""
-    from steadyrank.data.write.csv import csv_line
+    from steadyrank.data.write import csv_line
     from steadyrank.present.json import to_json
     from steadyrank.present.table import render
 

@@ -10,54 +10,28 @@ from steadyrank.cli import options as opt
 from steadyrank.cli.command import subcommand
 from steadyrank.cli.output import Output
 from steadyrank.words import counted
-from steadyrank_lab.cli.make_runs import (
-    Maker,
-    keeping_options,
-    make_and_show,
-    source_options,
-    written_caption,
-)
+from steadyrank_lab.cli.make_runs import Maker, keeping_options, make_and_show, source_options
 
 if TYPE_CHECKING:
     from steadyrank.data.scores import Scores
     from steadyrank.present.table import Table
-    from steadyrank_lab.retrieval.makers.runs import WrittenRuns
 
 
-def _fraction(text: str) -> float:
-    return float(text.strip().removesuffix("%")) / (100 if "%" in text else 1)
-
-
-def _share(ctx: click.Context, param: click.Parameter, value: str) -> float:
+def _shares(
+    ctx: click.Context, param: click.Parameter, value: str | tuple[str, ...]
+) -> float | list[float]:
+    """One share, or those between commas of an option that can be repeated; % allowed."""
+    text = value if isinstance(value, str) else ",".join(value)
+    parts = [part.strip() for part in text.split(",") if part.strip()]
     try:
-        return _fraction(value)
+        shares = [float(part.removesuffix("%")) / (100 if "%" in part else 1) for part in parts]
+        if isinstance(value, str):
+            (share,) = shares
+            return share
     except ValueError:
-        message = f"{value!r} is not a share such as 0.1 or 10%."
+        message = f"{text!r} is not a share such as 0.1 or 10%, or several between commas."
         raise click.BadParameter(message, ctx, param) from None
-
-
-def _rates(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> list[float]:
-    texts = [text for value in values for text in value.split(",") if text.strip()]
-    try:
-        return [_fraction(text) for text in texts]
-    except ValueError:
-        message = f"{','.join(values)!r} is not a list of rates such as 0.01,0.02 or 1%,2%."
-        raise click.BadParameter(message, ctx, param) from None
-
-
-def _numbers(
-    ctx: click.Context, param: click.Parameter, values: tuple[str, ...]
-) -> int | dict[str, int]:
-    """One number of shards, or one per measure; "" for measures that are not named."""
-    found = {}
-    for value in values:
-        name, _, number = value.rpartition("=")
-        try:
-            found[name] = int(number)
-        except ValueError:
-            message = f"{value!r} is not a number of shards such as 5 or AP=10."
-            raise click.BadParameter(message, ctx, param) from None
-    return found[""] if list(found) == [""] else found
+    return shares
 
 
 design_options = opt.options(
@@ -65,30 +39,23 @@ design_options = opt.options(
         "--shards K = 50": "Split the collection into K shards.",
         "--sample-rate R,… ...": (
             "Put this share of each shard into a central sample.",
-            {"default": ("0.01",), "callback": _rates},
+            {"default": ("0.01",), "callback": _shares},
         ),
         "--cluster-samples S = 2": "Cluster S samples of the documents.",
         "--partitions P = 5": "Partition the collection P times by each of these samples.",
         "--csi C = 10": "Draw C central samples per partition and rate.",
         "--sample cluster_share SHARE = 1%": (
             "Cluster this share of the documents in a sample.",
-            {"callback": _share},
+            {"callback": _shares},
         ),
-        "--top-shards [M=]T ...": (
-            "Search at most T shards for a topic; M=T where it is scored by measure M.",
-            {"default": ("5",), "callback": _numbers},
-        ),
+        "--top-shards T = 5": "Search at most T shards for a topic.",
         "--csi-depth N = 50": "Select shards by the best N documents of a central sample.",
         "--selection [redde|rank-s] = redde": "Select shards by the number of these documents, or "
         "by votes that fall with their ranks.",
         "--decay B float = 50": "Divide votes by B for every rank, with --selection rank-s.",
         "--first-exponent E 0..1 = 0": "Divide the best document's vote by B to this power, with "
         "--selection rank-s.",
-        "--distance [cosine|kl] = cosine": "Cluster by this distance between documents and "
-        "centres.",
         "--random-shards": "Assign documents to shards at random, for contrast.",
-        "--statistics [global|shard] = global": "Take term statistics from the whole collection, "
-        "or from each shard.",
         "--model = BM25": "Rank documents by this model.",
         "--stop-list = lucene": "Remove the words of this list or file.",
         "--lexical = porter": "Reduce words by this stemmer or to n-grams.",
@@ -105,10 +72,10 @@ design_options = opt.options(
 def command(output: Output, **options: Any) -> None:
     """Make instances of selective search, and exhaustive search.
 
-    CORPUS is a file of JSON lines (id, title, text) or of TREC's <DOC>, a folder of them or of text
-    files, a folder with docs.jsonl, topics.tsv and qrels.txt, irds:NAME, or builtin. Documents are
-    clustered into shards, and ReDDE or Rank-S selects those searched for a topic. There are S × P ×
-    C instances per rate, which `steadyrank instances` compares.
+    CORPUS is a file of JSON lines (id, title, text) or of TREC's <DOC>, a folder of them, a folder
+    with docs.jsonl, topics.tsv and qrels.txt, irds:NAME, or builtin. Documents are clustered into
+    shards, and ReDDE or Rank-S selects those searched for a topic. There are S × P × C instances
+    per rate, which `steadyrank instances` compares.
     """
     make_and_show(_maker, output=output, rng=output.seed, **options)
 
@@ -116,7 +83,7 @@ def command(output: Output, **options: Any) -> None:
 def _maker() -> Maker:
     from steadyrank_lab.retrieval.makers.shard import shard, write_shards
 
-    return Maker(shard, write_shards, _summary, _written)
+    return Maker(shard, write_shards, _summary)
 
 
 def _summary(scores: Scores, digits: int | None) -> Table:
@@ -145,19 +112,4 @@ def _summary(scores: Scores, digits: int | None) -> Table:
             f"Means over {counted(len(scores.topics), 'topic')} and all instances of a rate; sd: "
             "between instances."
         ),
-    )
-
-
-def _written(result: WrittenRuns) -> Table:
-    from collections import Counter
-
-    from steadyrank.present.table import Table, text_rows
-
-    counts = Counter((info["system"], info["rate"]) for info in result.run_info)
-    return Table(
-        header=["system", "rate", "instances"],
-        rows=text_rows(
-            [system, rate or "–", str(count)] for (system, rate), count in counts.items()
-        ),
-        caption=written_caption(result),
     )

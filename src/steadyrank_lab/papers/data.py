@@ -19,7 +19,7 @@ import numpy as np
 from steadyrank.compute.executors import Progress
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.qrels import Qrels
-from steadyrank.data.read.qrels import judgments_of
+from steadyrank.data.read.run_files import judgments_of
 from steadyrank.data.read.run_info import describe_scores
 from steadyrank.data.read.runs import ReadingOptions, make_reading, read_runs
 from steadyrank.data.read.score_files import read_scores

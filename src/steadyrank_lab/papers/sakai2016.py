@@ -20,8 +20,7 @@ from steadyrank.data.scores import Scores
 from steadyrank.present.table import Table
 from steadyrank.stats.planning.demands import Demands, check_demands
 from steadyrank.stats.ranks.correlation import TauInterval, bootstrap_tau_interval, kendall_interval
-from steadyrank.studies.pools.result import PoolsResult
-from steadyrank.studies.pools.study import pools
+from steadyrank.studies.pools.study import PoolsResult, pools
 from steadyrank.studies.pools.trials import draw_trials, pilot_subsets, variance_or_nan
 from steadyrank.words import counted, listed
 from steadyrank_lab.papers.data import PaperData

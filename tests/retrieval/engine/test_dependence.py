@@ -126,14 +126,11 @@ def test_grids_and_instances_rank_by_them(tmp_path):
     assert len(set(grid.mean()[0][:3].tolist())) == 3
     design = {"shards": 3, "cluster_share": 0.5, "csi": 2, "partitions": 1, "cluster_samples": 1}
     design |= {"stop_list": "none", "lexical": "none", "model": "FDM"}
-    for statistics in ("global", "shard"):
-        scored = sr.shard(
-            texts, topics, qrels=qrels, measures="AP", top_shards=3, sample_rate=1.0,
-            statistics=statistics, **design,
-        )  # fmt: skip
-        assert scored.values[0, 0].tolist() == grid.values[0, 1].tolist()
-        if statistics == "global":
-            assert (scored.values == scored.values[:, :1]).all()
+    scored = sr.shard(
+        texts, topics, qrels=qrels, measures="AP", top_shards=3, sample_rate=1.0, **design
+    )
+    assert scored.values[0, 0].tolist() == grid.values[0, 1].tolist()
+    assert (scored.values == scored.values[:, :1]).all()
 
 
 def test_without_positions_they_are_refused():

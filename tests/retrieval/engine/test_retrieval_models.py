@@ -176,10 +176,3 @@ def test_names_with_parameters():
 def test_bad_names(text, message):
     with pytest.raises((InputError, UnknownNameError), match=message):
         parse_model(text)
-
-
-@pytest.mark.parametrize("wrong", [{"tf": 5}, {"dl": 2000}, {"df": 11}, {"cf": 2}, {"df": 0}])
-def test_impossible_postings_are_refused(wrong):
-    columns = {"tf": 2, "dl": 4, "df": 3, "cf": 6, **wrong}
-    with pytest.raises(InputError, match="no collection of 10 documents and 100 tokens has tf"):
-        weigh("BM25", columns, n_documents=10, tokens=100)

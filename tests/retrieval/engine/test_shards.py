@@ -78,10 +78,8 @@ def qrels(texts, topics):
 # k-means
 
 
-def plain_vectors(texts, distance):
+def plain_vectors(texts):
     bags = {name: Counter(text.split()) for name, text in texts.items()}
-    if distance == "kl":
-        return bags
     df = Counter(word for bag in bags.values() for word in bag)
     weighted = {}
     for name, bag in bags.items():
@@ -91,53 +89,40 @@ def plain_vectors(texts, distance):
     return weighted
 
 
-def plain_centroid(members, distance):
+def plain_centroid(members):
     total = Counter()
     for vector in members:
         for word, value in vector.items():
             total[word] += value
-    norm = sum(total.values()) if distance == "kl" else math.hypot(*total.values())
+    norm = math.hypot(*total.values())
     return {word: value / norm for word, value in total.items()}
 
 
-def plain_likeness(vector, centroids, distance):
-    if distance == "cosine":
-        return [sum(v * c.get(w, 0.0) for w, v in vector.items()) for c in centroids]
-    length = sum(vector.values())
-    values = []
-    for centroid in centroids:
-        total = 0.0
-        for word in vector.keys() & centroid.keys():
-            p_b = sum(c.get(word, 0.0) for c in centroids) / len(centroids)
-            p_d, p_c = 0.9 * vector[word] / length + 0.1 * p_b, centroid[word]
-            total += p_c * math.log(p_d / (0.1 * p_b)) + p_d * math.log(p_c / (0.1 * p_b))
-        values.append(total)
-    return values
-
-
-@pytest.mark.parametrize("distance", ["cosine", "kl"])
 @pytest.mark.parametrize("partition", [0, 1])
-def test_k_means_is_that_of_plain_python(texts, distance, partition):
+def test_k_means_is_that_of_plain_python(texts, partition):
     names = list(texts)
-    vectors = plain_vectors(texts, distance)
+    vectors = plain_vectors(texts)
     sample = draw_sample(len(names), 0.15, seed=4, sample=1)
     waiting = block_stream(4, "partitions of sample 1", partition).permutation(sample).tolist()
     groups = [[i] for i in waiting[:K]]
     waiting = waiting[K:] + waiting[:K]
 
     def nearest(document, centroids):
-        return int(np.argmax(plain_likeness(vectors[names[document]], centroids, distance)))
+        vector = vectors[names[document]]
+        return int(
+            np.argmax([sum(v * c.get(w, 0.0) for w, v in vector.items()) for c in centroids])
+        )
 
     for _ in range(3):
-        centroids = [plain_centroid([vectors[names[i]] for i in g], distance) for g in groups]
+        centroids = [plain_centroid([vectors[names[i]] for i in g]) for g in groups]
         groups = [[] for _ in range(K)]
         for i in sample:
             groups[nearest(i, centroids)].append(i)
         groups = [group or [waiting.pop(0)] for group in groups]
-    centroids = [plain_centroid([vectors[names[i]] for i in g], distance) for g in groups]
+    centroids = [plain_centroid([vectors[names[i]] for i in g]) for g in groups]
     expected = [nearest(i, centroids) for i in range(len(names))]
     made = topical_shards(
-        make_vectors(count_words(texts), distance=distance),
+        make_vectors(count_words(texts)),
         n_shards=K,
         sample_share=0.15,
         iterations=3,
@@ -187,7 +172,7 @@ def test_stop_words_do_not_count(texts):
     with_them = {name: text + " the of and" * 5 for name, text in texts.items()}
     stopped = make_vectors(count_words(with_them), without={"the", "of", "and"})
     plainly = make_vectors(count_words(texts))
-    np.testing.assert_array_equal(stopped.matrix.toarray(), plainly.matrix.toarray())
+    np.testing.assert_array_equal(stopped.toarray(), plainly.toarray())
     shards = [topical_shards(v, n_shards=K, sample_share=0.2) for v in (stopped, plainly)]
     assert np.array_equal(shards[0].shard_of, shards[1].shard_of)
 
@@ -225,17 +210,14 @@ def test_every_document_is_sampled_as_often_as_any_other():
 # whole instances
 
 
-def plain_instance(
-    texts, topics, shard_of, member, statistics, *, top, csi_depth, depth, decay=None, first=0
-):
+def plain_instance(texts, topics, shard_of, member, *, top, csi_depth, depth, decay=None, first=0):
     """The run of an instance as nested loops: {topic: [(document, score)]}."""
     shards = sorted(set(shard_of.values()))
     members = {s: [d for d in texts if shard_of[d] == s] for s in shards}
     sampled = [d for d in texts if member[d]]
     run = {}
     for topic, query in topics.items():
-        own = statistics == "shard"
-        best = plain.rank(texts, query, only=sampled, statistics=sampled if own else None)
+        best = plain.rank(texts, query, only=sampled)
         votes, firsts = Counter(), {}
         for position, (document, score) in enumerate(best[:csi_depth]):
             vote = 1 if decay is None else score * decay ** -(position + first)
@@ -247,26 +229,17 @@ def plain_instance(
         }
         worth = worth if decay is None else votes
         chosen = sorted(worth, key=lambda s: (-worth[s], firsts[s]))[:top]
-        merged = [
-            pair
-            for s in chosen
-            for pair in plain.rank(
-                texts, query, only=members[s], statistics=members[s] if own else None
-            )
-        ]
+        merged = [pair for s in chosen for pair in plain.rank(texts, query, only=members[s])]
         merged.sort(key=lambda pair: (pair[1], pair[0].encode()), reverse=True)
         if merged:
             run[topic] = merged[:depth]
     return run
 
 
-@pytest.mark.parametrize("statistics", ["global", "shard"])
 @pytest.mark.parametrize("kind", ["topical", "random"])
 @pytest.mark.parametrize(("decay", "first"), [(None, 0), (50.0, 0), (50.0, 1), (1.5, 0)])
-def test_instances_are_those_of_plain_python(
-    tmp_path, texts, topics, statistics, kind, decay, first
-):
-    options = {**DESIGN, "statistics": statistics, "random_shards": kind == "random"}
+def test_instances_are_those_of_plain_python(tmp_path, texts, topics, kind, decay, first):
+    options = {**DESIGN, "random_shards": kind == "random"}
     if decay is not None:
         options |= {"selection": "rank-s", "decay": decay, "first_exponent": first}
     sr.write_shards(texts, topics, out=tmp_path, depth=20, **options)
@@ -286,7 +259,6 @@ def test_instances_are_those_of_plain_python(
             topics,
             dict(zip(texts, made.shard_of.tolist(), strict=True)),
             dict(zip(texts, drawn.member.tolist(), strict=True)),
-            statistics,
             top=2,
             csi_depth=10,
             depth=20,
@@ -294,35 +266,6 @@ def test_instances_are_those_of_plain_python(
             first=first,
         )
         assert {topic: run.ranking(topic) for topic in run.topics} == expected
-
-
-@pytest.mark.filterwarnings("ignore:15 runs find nothing")
-def test_every_measure_may_have_its_own_number_of_shards(tmp_path, texts, topics, qrels):
-    design = {key: value for key, value in DESIGN.items() if key != "top_shards"}
-    made = {
-        number: sr.shard(
-            texts, topics, qrels=qrels, measures=["nDCG@10", "AP"], top_shards=number, **design
-        )
-        for number in (1, 4)
-    }
-    both = sr.shard(
-        texts,
-        topics,
-        qrels=qrels,
-        measures=["nDCG@10", "AP"],
-        top_shards={"map": 4, "": 1},
-        store=tmp_path / "kept",
-        **design,
-    )
-    assert both.measures == ("nDCG@10", "AP")
-    np.testing.assert_array_equal(both.matrix("nDCG@10"), made[1].matrix("nDCG@10"))
-    np.testing.assert_array_equal(both.matrix("AP"), made[4].matrix("AP"))
-    assert both.run_info == made[1].run_info
-    assert both.meta["shard"]["top_shards"] == {"map": 4, "": 1}
-    with pytest.raises(InputError, match="one number of shards"):
-        sr.write_shards(texts, topics, out=tmp_path / "runs", top_shards={"AP": 4}, **design)
-    with pytest.raises(UnknownNameError, match="measure"):
-        sr.shard(texts, topics, qrels=qrels, measures="AP", top_shards={"P@10": 4}, **design)
 
 
 def test_exhaustive_search_is_search(tmp_path, texts, topics):
@@ -343,10 +286,9 @@ def test_all_shards_and_a_full_sample_make_exhaustive_search(texts, topics, qrel
     assert (scores.values == scores.values[:, :1]).all()
 
 
-@pytest.mark.parametrize("statistics", ["global", "shard"])
-def test_scores_are_those_of_the_runs_in_files(tmp_path, texts, topics, qrels, statistics):
+def test_scores_are_those_of_the_runs_in_files(tmp_path, texts, topics, qrels):
     measures = ["AP", "P@5", "nDCG@10", "Judged@10"]
-    options = {**DESIGN, "statistics": statistics, "depth": 25}
+    options = {**DESIGN, "depth": 25}
     with pytest.warns(SteadyrankWarning, match="find nothing for judged topics"):
         scores = sr.shard(texts, topics, qrels=qrels, measures=measures, out=tmp_path, **options)
     with pytest.warns(SteadyrankWarning):
@@ -386,9 +328,8 @@ def contents(folder):
     return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
 
-@pytest.mark.parametrize("distance", ["cosine", "kl"])
-def test_the_same_bytes_everywhere_and_after_a_stop(tmp_path, texts, topics, distance, elsewhere):
-    options = {**DESIGN, "distance": distance}
+def test_the_same_bytes_everywhere_and_after_a_stop(tmp_path, texts, topics, elsewhere):
+    options = DESIGN
     sr.write_shards(texts, topics, out=tmp_path / "a", jobs=1, **options)
     sr.write_shards(texts, topics, out=tmp_path / "b", jobs=2, **options)
     sr.write_shards(texts, topics, out=tmp_path / "c", executor=elsewhere, **options)
@@ -484,8 +425,6 @@ def test_what_selective_search_shows():
         ({"sample_rate": []}, InputError, "at least one sample_rate"),
         ({"sample_rate": [0.1, 0.1]}, InputError, "each once"),
         ({"csi": 0}, InputError, "csi must be a whole number"),
-        ({"distance": "euclid"}, UnknownNameError, "choose from cosine, kl"),
-        ({"statistics": "globl"}, UnknownNameError, "did you mean 'global'"),
         ({"stop_list": "lucen"}, UnknownNameError, "did you mean 'lucene'"),
         ({"lexical": "portr"}, UnknownNameError, "did you mean 'porter'"),
         ({"model": "BM52"}, UnknownNameError, "did you mean 'BM25'"),

@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steadyrank.errors import InputError
-from steadyrank_lab.retrieval.engine import word_counts
 from steadyrank_lab.retrieval.engine.tokens import split_words
 from steadyrank_lab.retrieval.engine.word_counts import count_words
 
@@ -66,49 +65,3 @@ def test_the_same_matrix_by_words_and_where_each_word_is():
         [0, 2, 4],
         [3],
     ]
-
-
-def test_kept_counts_are_the_same_and_come_without_reading(write, tmp_path, monkeypatch):
-    source = write("docs.jsonl", '{"id": "dé1", "text": "Größe zählt"}\n{"id": "2", "text": ""}\n')
-    first = count_words(source, cache=tmp_path / "kept")
-    monkeypatch.setattr(word_counts, "read_collection", None)
-    again = count_words(source, cache=tmp_path / "kept")
-    assert again.documents == first.documents == ("dé1", "2")
-    assert again.words == first.words == ("größe", "zählt")
-    for name in ("ends", "text"):
-        np.testing.assert_array_equal(getattr(again, name), getattr(first, name))
-        assert getattr(again, name).dtype == getattr(first, name).dtype
-
-
-def test_kept_counts_of_another_collection_are_refused(write, tmp_path):
-    count_words({"d1": "one"}, cache=tmp_path / "kept")
-    with pytest.raises(
-        InputError, match="was made with different settings .digest: .*another folder"
-    ):
-        count_words({"d1": "two"}, cache=tmp_path / "kept")
-
-
-def test_kept_counts_that_have_changed_are_refused(tmp_path):
-    count_words({"d1": "one"}, cache=tmp_path / "kept")
-    block = tmp_path / "kept" / "counts.block"
-    data = bytearray(block.read_bytes())
-    data[len(data) // 2] ^= 1
-    block.write_bytes(bytes(data))
-    with pytest.raises(InputError, match="checksum does not match"):
-        count_words({"d1": "one"}, cache=tmp_path / "kept")
-
-
-def test_a_list_of_files_can_be_an_iterator(write, tmp_path):
-    paths = [
-        write("a.jsonl", '{"id": "1", "text": "x"}'),
-        write("b.jsonl", '{"id": "2", "text": "y"}'),
-    ]
-    assert count_words(iter(paths), cache=tmp_path / "kept").words == ("x", "y")
-
-
-def test_progress_is_passed_on():
-    seen = []
-    count_words(
-        {f"d{i}": "x" for i in range(200)}, progress=lambda done, of: seen.append((done, of))
-    )
-    assert seen[-1] == (200, 200)

@@ -112,7 +112,7 @@ def test_run_information_names_components(tmp_path, corpus, topics):
     assert rows[2]["stop_list"] == "my-list"
     written = {path.stem for path in (tmp_path / "grid" / "runs").iterdir()}
     assert written == {row["run"] for row in rows}
-    assert "2 stop lists × 1 lexical unit × 2 models" in repr(result)
+    assert "4 runs on 4 topics and 80 documents" in repr(result)
     with open(tmp_path / "grid" / "runs" / "my-list_weakporter_LGD.run") as stream:
         assert not any(line.startswith("4 ") for line in stream)  # topic 4 is "the"
 
@@ -171,24 +171,6 @@ def test_a_grid_that_was_stopped_is_taken_up(tmp_path, corpus, topics, monkeypat
     assert sr.write_grid(corpus, topics, out=tmp_path / "a", **SMALL).written == 15
     sr.write_grid(corpus, topics, out=tmp_path / "b", **SMALL)
     assert contents(tmp_path / "a") == contents(tmp_path / "b")
-
-
-def test_scores_are_kept_in_a_store(tmp_path, corpus, topics, qrels, monkeypatch):
-    options = {"qrels": qrels, "measures": "AP", "store": tmp_path, **SMALL}
-    with pytest.warns(SteadyrankWarning, match="find nothing"):
-        first = sr.grid(corpus, topics, **options)
-    (tmp_path / "lucene_porter.block").unlink()
-    built = []
-    build = grid_module.build_index
-    monkeypatch.setattr(
-        grid_module, "build_index", lambda *a, **o: built.append(o) or build(*a, **o)
-    )
-    with pytest.warns(SteadyrankWarning, match="find nothing"):
-        second = sr.grid(corpus, topics, **options)
-    assert built == [{"stop_list": "lucene", "unit": "porter", "positions": False}]
-    assert np.array_equal(first.values, second.values)
-    with pytest.raises(InputError, match="different settings .measures"):
-        sr.grid(corpus, topics, **{**options, "measures": "RR"})
 
 
 @pytest.mark.parametrize(

@@ -6,16 +6,18 @@ import statsmodels.api as sm
 from plain_tables import refused
 
 from steadyrank.data.battles import connected
-from steadyrank.stats.battles.clusters import judged_values, judges_everything, pseudo_values
+from steadyrank.stats.battles.estimate import circles
 from steadyrank.stats.battles.model import (
     Design,
     fit,
     is_identified,
     is_separated,
+    judged_values,
+    judges_everything,
     next_pairs,
+    pseudo_values,
     win_rates,
 )
-from steadyrank.stats.ranks.circles import circles
 
 
 def design(a, b, outcome, covariates=None, n_models=None):
@@ -142,7 +144,7 @@ def test_pseudo_values_have_the_strengths_and_the_sandwich():
 def test_prompts_beyond_the_limit_are_put_together(monkeypatch):
     d, prompt = drawn(n_prompts=300)
     found = fit(d)
-    monkeypatch.setattr("steadyrank.stats.battles.clusters.MOST_UNITS", 50)
+    monkeypatch.setattr("steadyrank.stats.battles.model.MOST_UNITS", 50)
     pseudo = pseudo_values(found, prompt)
     assert pseudo.values.shape == (6, 50)
     assert pseudo.n_clusters == 300

@@ -17,8 +17,8 @@ from steadyrank.stats.judges.corrected import (
 )
 from steadyrank.stats.pairs.kernels import unit_statistics
 from steadyrank.stats.pairs.max_t import max_t
-from steadyrank.stats.pairs.resampled import sign_patterns
 from steadyrank.stats.pairs.result import all_pairs
+from steadyrank.stats.pairs.sign_flips import sign_patterns
 
 N_RUNS, N, N_MORE = 5, 9, 21
 
@@ -126,22 +126,6 @@ def test_the_same_decisions_as_a_loop_over_steps(seed):
         assert (alone | ~rejected)[run].all(), "own families contain what all pairs claim"
 
 
-def test_few_topics_are_enumerated_and_their_order_does_not_matter():
-    rng = np.random.default_rng(1)
-    parts = CorrectedParts(
-        residual=rng.normal(size=(3, 5)),
-        followed=rng.normal(size=(3, 4)),
-        weight=Weight(value=0.5, is_estimated=True),
-    )
-    options = {"alpha": 0.05, "n_samples": 500, "jobs": 1}
-    found = [
-        rank_runs(parts, places=places, seed=seed, **options)
-        for seed, places in ((0, np.arange(9)), (7, np.arange(9)[::-1]))
-    ]
-    assert found[0].n_patterns == 2**9
-    assert found[0].pvalue_adjusted.tolist() == found[1].pvalue_adjusted.tolist()
-
-
 def test_one_part_is_ruled_by_max_t():
     rng = np.random.default_rng(2)
     scores = rng.normal(size=(4, 20))
@@ -202,11 +186,3 @@ def test_a_pattern_that_leaves_no_spread_has_an_endless_statistic():
     by_run = (np.ascontiguousarray(each.transpose(1, 2, 0)) for each in (sums, cross))
     unit_statistics(*by_run, pairs, squares, factor / sizes, values)
     assert values[0].tolist() == [0.0, np.inf]
-
-
-def test_threads_change_nothing():
-    parts = two_parts(seed=2, shift=0.2)
-    options = {"places": np.arange(30), "alpha": 0.05, "n_samples": 1000, "seed": 1}
-    first, second = (rank_runs(parts, jobs=jobs, **options) for jobs in (1, 3))
-    assert first.pvalue_adjusted.tobytes() == second.pvalue_adjusted.tobytes()
-    assert first.interval.tobytes() == second.interval.tobytes()

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from plain_tables import refused
 from scipy import stats
 
 import steadyrank as sr
@@ -68,20 +67,6 @@ def test_no_common_topic_and_no_pairs():
     assert np.isnan(effect_sizes(scores, [[0, 1]]).paired_d[0])
     assert effect_sizes(scores, []).paired_d.shape == (0,)
     assert np.isnan(effect_sizes(np.zeros((2, 0)), [[0, 1]]).paired_d[0])
-
-
-@pytest.mark.parametrize(
-    ("scores", "pairs", "message"),
-    [
-        ([0.1, 0.2], [[0, 1]], "matrix"),
-        ([[0.1], [np.inf]], [[0, 1]], "infinite"),
-        ([[0.1], [0.2]], [[0, 2]], "names run 2"),
-        ([[0.1], [0.2]], [[-1, 0]], "names run -1"),
-        ([[0.1], [0.2]], [[0.0, 1.0]], "integers"),
-    ],
-)
-def test_wrong_input_is_refused(scores, pairs, message):
-    refused(message, effect_sizes, scores, pairs)
 
 
 def fewest_by_enumeration(difference, weights, clusters):

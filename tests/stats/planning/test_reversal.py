@@ -17,7 +17,6 @@ from steadyrank.stats.planning.reversal import (
     error_rate,
     pair_variances,
     predictive_rate,
-    topics_for_error_rate,
 )
 
 
@@ -102,24 +101,6 @@ def test_a_plug_in_of_the_observed_difference_misleads_where_runs_are_equal():
     assert error_rate(0.0, 1.0, 1.0) == 0.5
 
 
-@pytest.mark.parametrize("rate", [0.001, 0.05, 0.2, 0.49])
-def test_needed_topics_are_the_smallest_that_are_enough(rate):
-    rng = np.random.default_rng(1)
-    gap, variance = rng.uniform(0.001, 0.2, 300), rng.gamma(2, 0.02, 300)
-    needed = topics_for_error_rate(gap, variance, rate)
-    assert (error_rate(gap, variance, needed) <= rate * (1 + 1e-9)).all()
-    more = needed > 1
-    assert (error_rate(gap[more], variance[more], needed[more] - 1) > rate).all()
-    assert (needed == np.floor(needed)).all()
-
-
-def test_needed_topics_do_not_grow_by_rounding():
-    exact = 0.04 * (norm.ppf((1 - np.sqrt(0.9)) / 2) / 0.1) ** 2
-    for scale in (0.1, 0.3, 0.7, 1.1):
-        variance = 0.04 * 25 / exact
-        assert topics_for_error_rate(scale * 0.1, scale**2 * variance, 0.05) == 25
-
-
 def test_no_number_of_topics_makes_a_predictive_rate_small():
     """Against draws: the truth around the observed difference, then an endless second experiment.
 
@@ -138,11 +119,9 @@ def test_no_number_of_topics_makes_a_predictive_rate_small():
 def test_degenerate_arguments():
     np.testing.assert_array_equal(error_rate([0, 0, 0.1], [0, 1, 0], 10), [0.5, 0.5, 0.0])
     np.testing.assert_array_equal(predictive_rate([0, 0, 0.1], [0, 1, 0], 10), [0.5, 0.5, 0.0])
-    np.testing.assert_array_equal(topics_for_error_rate([0, 0, 0.1], [0, 1, 0]), [np.inf] * 2 + [1])
     nan = np.nan
     assert np.isnan(error_rate([nan, 0, 0], [1, nan, 0], [9, 9, nan])).all()
     assert np.isnan(predictive_rate([nan, 0, 0], [1, nan, 0], [9, 9, nan])).all()
-    assert np.isnan(topics_for_error_rate([nan, 0.1], [1, nan])).all()
 
 
 @pytest.mark.parametrize(
@@ -151,8 +130,6 @@ def test_degenerate_arguments():
         (lambda: error_rate(0.1, -1, 5), "a variance must be at least 0, got -1"),
         (lambda: error_rate(0.1, 1, 0), "a number of topics must be above 0, got 0"),
         (lambda: predictive_rate(0.1, 1, 5, -2), "a number of topics must be above 0, got -2"),
-        (lambda: topics_for_error_rate(0.1, 1, 0.5), "strictly between 0 and 0.5"),
-        (lambda: topics_for_error_rate(0.1, 1, 0.0), "strictly between 0 and 0.5"),
     ],
 )
 def test_impossible_arguments_are_refused(call, message):

@@ -461,9 +461,9 @@ def test_findings_hold_the_numbers_of_their_sentences(result):
     ]
     alike = replace(result, likeness=replace(result.likeness, tau=np.full((4, 4), 0.93)))
     apart = replace(result, likeness=replace(result.likeness, tau=0.5 * result.likeness.tau))
-    assert said_by(apart)["agree.nearest"].text.startswith("No two measures rank the 24 systems")
+    assert said_by(apart)["agree.nearest"].text.startswith("No two measures rank the 24 runs")
     said = said_by(alike)
-    assert "rank the 24 systems almost alike: tau = 0.93." in said["agree.nearest"].text
+    assert "rank the 24 runs almost alike: tau = 0.93." in said["agree.nearest"].text
     assert "which differs most, is close to " in said["agree.odd"].text
 
 

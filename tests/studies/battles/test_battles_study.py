@@ -253,7 +253,7 @@ def test_a_result_is_shown_everywhere(tmp_path):
     }
     assert result.to_csv().splitlines()[0] == "model_a,model_b,prompt"
     assert "Bradley–Terry" in result.describe()
-    for kind in ("ranks", "matrix", "judges"):
+    for kind in ("ranks", "matrix"):
         sr.plot(result, kind=kind).savefig(tmp_path / f"{kind}.svg")
     assert "m1" in result.to_latex()
     assert "<table" in result._repr_html_()

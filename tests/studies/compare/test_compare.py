@@ -15,7 +15,6 @@ from steadyrank.cli import run as run_command
 from steadyrank.stats.pairs.family_audit import audit_family
 from steadyrank.stats.pairs.max_t import max_t, max_t_pvalues
 from steadyrank.stats.pairs.result import all_pairs
-from steadyrank.stats.pairs.tests import paired_t
 from steadyrank.studies.compare.view import compare_text, findings, pairs_text
 from steadyrank.studies.compare.wording import SIMULTANEOUS
 
@@ -290,16 +289,12 @@ def test_the_same_seed_gives_the_same_bytes_on_any_number_of_threads(test):
     assert other.pvalue.tobytes() != results[0].pvalue.tobytes()
 
 
-def test_the_audit_finds_levels_that_hold_and_power_that_grows():
+def test_the_audit_finds_levels_that_hold():
     # 400 trials: a rate whose truth is .05 exceeds .05 + 4 errors (.094) once in 30,000.
-    small = sr.audit_tests(make_scores(6, 40, gap=0.01), n_topics=15, n_trials=400)
-    large = sr.audit_tests(make_scores(6, 40, gap=0.01), n_topics=40, n_trials=400)
-    for row in (*small.tests, *large.tests):
-        assert row.exchangeable[0] < 0.094
-        assert 0 <= row.power[0] <= 1
-    by_test = {row.test: row for row in small.tests}
-    assert large.tests[0].power[0] > small.tests[0].power[0]
-    assert by_test["t"].exchangeable[1] == pytest.approx(0.011, abs=0.006)
+    for n_topics in (15, 40):
+        found = sr.audit_tests(make_scores(6, 40, gap=0.01), n_topics=n_topics, n_trials=400)
+        assert all(row.exchangeable[0] < 0.094 for row in found.tests)
+        assert found.tests[0].exchangeable[1] == pytest.approx(0.011, abs=0.006)
     with pytest.raises(sr.InputError, match="at least two runs and two topics"):
         sr.audit_tests(make_scores(1))
 
@@ -307,7 +302,7 @@ def test_the_audit_finds_levels_that_hold_and_power_that_grows():
 @pytest.fixture
 def files(write):
     scores = make_scores()
-    from steadyrank.data.write.files import wide_csv
+    from steadyrank.data.write import wide_csv
 
     return write("ap.csv", wide_csv(scores)), scores
 
@@ -323,27 +318,14 @@ def test_json_has_the_promised_keys(capsys, files):
     code, out, _ = call(capsys, "compare", "--scores", path, "-m", "AP", "--format", "json")
     result = json.loads(out)
     assert code == 0
-    assert {"measure", "test", "correction", "alpha", "n_topics", "significant_share"} <= set(
-        result
-    )
-    assert {
-        "a",
-        "b",
-        "n",
-        "mean_a",
-        "mean_b",
-        "difference",
-        "interval",
-        "statistic",
-        "pvalue",
-        "pvalue_adjusted",
-        "significant",
-        "effect_size",
-    } <= set(result["pairs"][0])
+    promised = {
+        "measure test correction alpha n_topics significant_share": result,
+        "a b n mean_a mean_b difference interval statistic pvalue pvalue_adjusted significant "
+        "effect_size": result["pairs"][0],
+        "run mean interval rank rank_set could_be_first group": result["runs"][0],
+    }
+    assert all({*keys.split()} <= {*given} for keys, given in promised.items())
     assert (result["measure"], result["test"], result["correction"]) == ("AP", "t", "maxt")
-    assert {"run", "mean", "interval", "rank", "rank_set", "could_be_first", "group"} <= set(
-        result["runs"][0]
-    )
     assert len(result["pairs"]) == 10
     means = scores.mean()[0]
     assert result["pairs"][0]["mean_a"] == pytest.approx(means[0], rel=1e-14)
@@ -356,19 +338,6 @@ def test_tukey_puts_its_simultaneous_p_in_both(capsys, files):
     for pair in json.loads(out)["pairs"]:
         assert pair["pvalue"] == pair["pvalue_adjusted"]
         assert pair["statistic"] >= 0
-
-
-def test_only_the_bootstrap_is_one_sided_on_request(files):
-    scores = files[1]
-    two = sr.compare(scores, test="bootstrap", correction="none", n_samples=2000)
-    one = sr.compare(
-        scores, test="bootstrap", correction="none", n_samples=2000, alternative="greater"
-    )
-    worse = one.difference < 0
-    assert (one.pvalue[worse] > 0.5).all()
-    assert (two.pvalue[worse] < 0.5).any()
-    with pytest.raises(sr.InputError, match="only the bootstrap test takes 'greater'"):
-        sr.compare(scores, alternative="greater")
 
 
 def test_the_audit_prints_its_table(capsys, files, monkeypatch):
@@ -389,43 +358,8 @@ def test_the_audit_prints_its_table(capsys, files, monkeypatch):
     assert set(family) == truths | {"any_claim", "n_experiments"}
     assert family["any_claim"] == family["all_equal"]["share"]
     assert family["tiers_equal"] is None, "no tiers with a baseline"
-    for truth in ("observed", "all_equal"):
-        assert set(family[truth]) == {
-            "share",
-            "standard_error",
-            "false_claims",
-            "claims",
-            "n_experiments",
-        }
     assert shown["audit"]["tests"] == shown["tests"]
     assert len(shown["pairs"]) == len(shown["runs"]) - 1
-
-
-@pytest.mark.parametrize(("shift", "true"), [(0.0, 0.05), (1.96, 0.5), (3.0, 0.85)])
-def test_observed_power_is_not_the_power(monkeypatch, shift, true):
-    """A resampled z has the sampling error twice: it is N(shift, 2), where z is N(shift, 1).
-
-    400 pairs of runs, 10 trials each: the mean's standard error is at most .016, and the band four
-    of them, which t in place of z at 50 topics shifts by .008 at most.
-    """
-    normal = scipy.stats.norm
-    assert normal.sf(1.96 - shift) + normal.cdf(-1.96 - shift) == pytest.approx(true, abs=0.002)
-    spread = np.sqrt(2.0)
-    expected = normal.sf((1.96 - shift) / spread) + normal.cdf((-1.96 - shift) / spread)
-    monkeypatch.setattr("steadyrank.studies.compare.audit._TESTS", {"t": paired_t})
-    # The family is another question, of thousands of experiments.
-    monkeypatch.setattr("steadyrank.studies.compare.audit.audit_family", lambda *_, **__: None)
-    stream, n_topics, observed = np.random.default_rng(3), 50, []
-    for number in range(400):
-        first = stream.normal(shift / np.sqrt(n_topics), 1, n_topics)
-        scores = sr.Scores(
-            measures=("AP",),
-            runs=("a", "b"),
-            topics=[str(t) for t in range(n_topics)],
-            values=[np.stack([first, np.zeros(n_topics)])],
-        )
-        observed.append(sr.audit_tests(scores, n_trials=10, rng=number).tests[0].power[0])
-    assert np.mean(observed) == pytest.approx(expected, abs=0.064)
 
 
 @pytest.mark.parametrize("form", ["csv", "json"])

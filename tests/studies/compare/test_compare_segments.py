@@ -107,7 +107,7 @@ def test_tests_of_one_table_are_refused():
 @pytest.mark.parametrize(
     "sizes", [(20, 1), (1, 1, 30), (3, 2, 2), tuple([6] * 40)], ids=["one", "ones", "few", "40"]
 )
-def test_small_and_many_segments_break_nothing(sizes, tmp_path):
+def test_small_and_many_segments_break_nothing(sizes):
     names = [f"a segment with a name of sixty characters, number {s:>6} ..." for s in range(40)]
     scores = segment_scores(sizes=sizes, names=names[: len(sizes)])
     result = sr.compare(scores, by="kind")
@@ -121,10 +121,10 @@ def test_small_and_many_segments_break_nothing(sizes, tmp_path):
         assert f"{3 * len(tested)} comparisons, all pairs" in text
     if len(sizes) == 40:
         assert "CSV and JSON list all 120 comparisons" in text
+        (table,) = VIEW.made([result], only=["segment-pairs"])
+        assert len(table.rows) == 40, "the two best in each segment"
     if max(sizes) < 5 or sizes == (20, 1):
         assert "cannot be tested" in text
-    result.plot(kind="segments").savefig(tmp_path / "segments.svg")
-    assert (tmp_path / "segments.svg").stat().st_size > 5000
 
 
 def test_a_baseline_keeps_its_direction():
@@ -173,31 +173,3 @@ def test_the_command_in_every_format(tmp_path, capsys):
         assert word in capsys.readouterr().out
     assert run([*base[:-1], "nothing"]) == 2
     assert "there is no column 'nothing' in the topic information" in capsys.readouterr().err
-    code = run(["compare", "--scores", str(path), "--plot-kind", "segments", "--plot", "x.svg"])
-    assert (code, "requires --by COLUMN" in capsys.readouterr().err) == (2, True)
-
-
-def test_a_sentence_names_runs_as_they_are_and_two_segments_once():
-    scores = segment_scores(sizes=(20, 20))
-    values = scores.values
-    named = sr.Scores(
-        measures=["AP"],
-        runs=["run-a", "run-b", "run-c"],
-        topics=scores.topics,
-        values=values,
-        topic_info=scores.topic_info,
-    )
-    assert "most for run-a in kind0, +0." in segments(sr.compare(named, by="kind")).text
-
-
-@pytest.mark.parametrize(("n_runs", "is_listed"), [(3, True), (20, False)])
-def test_marks_and_intervals_are_explained_where_pairs_are_listed(n_runs, is_listed):
-    rng = np.random.default_rng(4)
-    values = rng.normal(0.4, 0.02, (1, n_runs, 40)) + 0.1 * np.arange(n_runs)[:, None]
-    scores = sr.Scores(
-        measures=["AP"], runs=range(n_runs), topics=range(40), values=values
-    ).with_topic_info(kind=np.repeat(["a", "b"], 20))
-    (table,) = VIEW.made([sr.compare(scores, by="kind")], only=["segment-pairs"])
-    assert bool(table.marks) is is_listed
-    assert ("* significant." in table.caption) is is_listed
-    assert ("Intervals:" in table.caption) is is_listed

@@ -355,17 +355,6 @@ def test_a_pair_that_was_asked_for_comes_first_and_with_its_table():
     assert printed.caption.endswith("The first 10 of 12 rows.")
 
 
-def test_datasets_of_a_type_that_resemble_each_other_are_said():
-    table = frame(6)
-    for k, kind in enumerate("RSCPX"):
-        own = [name for name in table.columns if TYPES[name] == kind]
-        table[own] += np.random.default_rng(k).normal(0, 0.3, (6, 1))
-    result = sr.datasets(table, types=TYPES)
-    assert result.type_correlation > 0.5
-    assert found(result)["types_alike"].values == {"type_correlation": result.type_correlation}
-    assert "types_alike" not in found(sr.datasets(table))
-
-
 def test_figures_name_the_best_and_count_the_rest():
     result = sr.datasets(frame(60, gap=0.05, long_names=True), n_samples=500)
     (ax,) = sr.plot(result).axes

@@ -12,7 +12,7 @@ from scipy import stats
 
 import steadyrank as sr
 from steadyrank.cli import holes as cli_holes
-from steadyrank.data.read.qrels import judgments_of
+from steadyrank.data.read.run_files import judgments_of
 from steadyrank.measures.holes.lists import read_lists
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.studies.holes.completions import rubin_pvalues
@@ -330,7 +330,6 @@ def test_the_command(tmp_path):
     (tmp_path / "qrels").write_text("1 0 a 1\n1 0 b 0\n2 0 a 1\n")
     (tmp_path / "x").write_text("1 Q0 a 1 3 x\n1 Q0 n 2 2 x\n2 Q0 n 1 2 x\n")
     (tmp_path / "y").write_text("1 Q0 m 1 3 y\n1 Q0 a 2 2 y\n2 Q0 a 1 2 y\n")
-    (tmp_path / "topics.tsv").write_text("1\tfirst topic\n2\tsecond topic\n")
     files = [str(tmp_path / name) for name in ("qrels", "x", "y")]
     ran = CliRunner().invoke(cli_holes.command, [*files, "-m", "P@2", "--format", "json"])
     assert ran.exit_code == 0, ran.output
@@ -338,10 +337,9 @@ def test_the_command(tmp_path):
     assert shown["bounds"] == "exact"
     assert shown["runs"][0]["highest"] == 0.75
     asked = tmp_path / "judge-me.tsv"
-    words = [*files, "-m", "P@2", "--ask", "2", "--topics", str(tmp_path / "topics.tsv")]
+    words = [*files, "-m", "P@2", "--ask", "2"]
     ran = CliRunner().invoke(cli_holes.command, [*words, "-o", str(asked), "--quiet"])
     assert ran.exit_code == 0, ran.output
     first, *rest = asked.read_text().splitlines()
-    assert first == "topic\tdocument\tvalue\ttext"
+    assert first == "topic\tdocument\tvalue"
     assert len(rest) == 2
-    assert rest[0].endswith("topic")

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import steadyrank as sr
-from steadyrank.data.read.qrels import judgments_of
+from steadyrank.data.read.run_files import judgments_of
 from steadyrank.measures.holes import bounds as module
 from steadyrank.measures.holes.bounds import find_bounds
 from steadyrank.measures.holes.lists import by_document, read_lists

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 import steadyrank as sr
-from steadyrank.studies.holes.fragility import MOST_NAMED
-from steadyrank.studies.holes.result import DECIDED
+from steadyrank.studies.holes.fragility import DECIDED, MOST_NAMED
 from steadyrank.studies.holes.view import VIEW
 
 EXACT = ["P@3", "P(rel=2)@2", "RBP(p=0.7)", "RBP(p=0.5,graded=True)@3", "SetP", "NumRelRet"]

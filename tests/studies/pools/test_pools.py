@@ -20,7 +20,6 @@ from steadyrank.measures.names import parse_measures
 from steadyrank.stats.planning.demands import check_demands
 from steadyrank.studies.pools.study import topics_for_all
 from steadyrank.studies.pools.trials import (
-    difference_variance,
     kept_judgments,
     mean_and_interval,
     pilot_subsets,
@@ -285,7 +284,7 @@ def test_what_is_left_of_hopeless_trials():
     assert cell.variances[0] == pytest.approx(np.var([0.5, 1.0, 1.0], ddof=1)), "one run, m' = 1"
     assert cell.topics_each[1] is None
     assert cell.topics_needed == check_demands(minimum_difference=0.2, systems=3).topics(cell.mean)
-    assert all(math.isnan(v) for v in cell.difference_variances), "one run has no pairs"
+    assert all(math.isnan(v) for v in cell.paired_variances), "one run has no pairs"
     shown = json.loads(VIEW.text(result, "json"))
     assert shown["leave_out"][1]["variances"][1] is None
     assert "–" not in VIEW.text(result, "csv")
@@ -389,7 +388,6 @@ def test_tables_show_what_was_found(track):
     result = study(track, measures=["AP", "RR"], pilot_topics=[12, 5])
     rows = shown(result, "leave-teams-out")
     assert len(rows) == len(result.leave_out)
-    all_teams = {reference.measure: reference.variance for reference in result.references}
     for row, cell in zip(rows, result.leave_out, strict=True):
         at = (row["measure"], row["teams left out"], row["pilot topics"], row["trials"])
         assert at == (cell.measure, *map(str, (cell.k, cell.pilot_topics, len(cell.variances))))
@@ -397,13 +395,9 @@ def test_tables_show_what_was_found(track):
         if cell.extent is not None:
             low, high = cell.extent
             assert row["range"] == f"[{low:.4f}, {high:.4f}]"
-            variance = all_teams[cell.measure]
-            relative = f"[{low / variance:.2f}, {high / variance:.2f}]"
-            assert row["relative to all teams"] == relative
     for row, reference in zip(shown(result, "pools-reference"), result.references, strict=True):
         low, high = reference.variance_interval
         assert row["95% interval"] == f"[{low:.4f}, {high:.4f}]"
-        assert row["of differences"] == f"{reference.difference_variance:.4f}"
     (row,), (pair,) = shown(result, "pools-similarity"), result.similarity
     assert row["published"] == f"[{pair.published.low:.3f}, {pair.published.high:.3f}]"
     assert row["over topics"] == f"[{pair.bootstrap.low:.3f}, {pair.bootstrap.high:.3f}]"
@@ -481,33 +475,6 @@ def test_the_golden_interval_of_tau_and_what_topics_say():
         assert limits == pytest.approx((tau - half, tau + half), abs=1e-12)
         assert -1.0 <= pair.bootstrap.low <= pair.bootstrap.high <= 1.0
     assert any(pair.published.high > 1.0 for pair in result.similarity)
-
-
-@pytest.mark.parametrize("missing", [False, True])
-def test_the_percentile_of_difference_variances(missing):
-    rng = np.random.default_rng(0)
-    scores = rng.random((7, 9))
-    if missing:
-        scores[0, :3] = scores[4, 5] = np.nan
-    pairs = itertools.combinations(range(7), 2)
-    expected = [np.nanvar(scores[a] - scores[b], ddof=1) for a, b in pairs]
-    assert difference_variance(scores) == pytest.approx(np.quantile(expected, 0.95))
-
-
-def test_difference_variances_come_with_every_trial(track):
-    asked = {"minimum_difference": 0.1, "method": "ttest"}
-    result = study(track, measures=["AP"], n_trials=3, ks=[2], **asked)
-    demands = check_demands(**asked)
-    full = np.array(plain_scores(track, set(), track.runs, ["AP"])[0])
-    full = full[:, (full != 0).any(axis=0)]
-    pairs = itertools.combinations(range(len(full)), 2)
-    expected = np.quantile([np.var(full[a] - full[b], ddof=1) for a, b in pairs], 0.95)
-    (reference,) = result.references
-    assert reference.difference_variance == pytest.approx(expected)
-    assert reference.difference_topics == demands.topics(expected / 2)
-    cell = result.cell("AP", 2)
-    assert len(cell.difference_variances) == 3
-    assert cell.difference_topics == demands.topics(np.mean(cell.difference_variances) / 2)
 
 
 @pytest.mark.parametrize(
@@ -601,13 +568,6 @@ def test_other_questions_leave_a_trial_as_it_is(track):
     assert more.cell("AP", 0, 6).variances[:3] == few.cell("AP", 0, 6).variances
 
 
-def test_progress_is_told(track):
-    read, done = [], []
-    study(track, reading=lambda *at: read.append(at), progress=lambda *at: done.append(at), jobs=1)
-    assert read[-1] == (10, 10)
-    assert done[-1][0] == done[-1][1] == len(done)
-
-
 # Results
 
 
@@ -657,10 +617,7 @@ def test_figures_have_a_panel_a_measure_and_a_line_a_pilot(track):
     ("options", "message"),
     [
         ({"ks": [5]}, "at most 4 of 5 teams can be left out, got 5"),
-        ({"ks": [0]}, "ks must be whole numbers of at least 1, got 0"),
-        ({"ks": []}, "ks: name at least one, and none twice"),
-        ({"ks": [1, 1]}, "none twice"),
-        ({"pool_depth": 0}, "pool_depth must be a whole number of at least 1, got 0"),
+        ({"ks": [1, 1]}, "ks: name at least one, and none twice"),
         ({"pool_depth": 1.5}, "pool_depth must be a whole number of at least 1, got 1.5"),
         ({"n_trials": 0}, "n_trials must be whole numbers of at least 1, got 0"),
         (
@@ -668,12 +625,7 @@ def test_figures_have_a_panel_a_measure_and_a_line_a_pilot(track):
             "at most 12 pilot topics are possible, the topics of the qrels, got 13",
         ),
         ({"pilot_topics": [1]}, "pilot_topics must be whole numbers of at least 2"),
-        ({"measures": "APP"}, "unknown measure 'APP'"),
         ({"minimum_difference": 0.1}, "specify the number of systems"),
-        ({"systems": 10}, "specify the minimum difference"),
-        ({"minimum_difference": 0.0, "systems": 2}, "minimum_difference must be a number above 0"),
-        ({"alpha": 1.0}, "alpha must lie strictly between 0 and 1"),
-        ({"confidence": 1.0}, "confidence must lie strictly between 0 and 1"),
         ({"missing": "error"}, "1 run lacks judged topics"),
         ({"missing": "nil"}, "unknown way to treat missing topics"),
         ({"team_from": "^team"}, "has no group"),

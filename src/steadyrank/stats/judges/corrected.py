@@ -1,15 +1,10 @@
 """Means of many cheap scores, corrected by few expensive ones: prediction-powered inference.
 
 People score n topics; a judge scores the same and N more. The judge's mean over many topics is
-precise but biased; the bias is estimated on the topics of both, and subtracted. The intervals are
-valid for any judge; they are narrower if the judge agrees with people (Angelopoulos, Duchi & Zrnic
-2023, arXiv:2311.01453).
-
-There is a ranking of runs, with decisions, by people's judgments, by a judge's, and by the judge's
-corrected by people's. All are computed in the same way, each from one family of decisions about all
-pairs. The topics of people and those that only the judge has are independent samples. Under the
-hypothesis of no difference the signs of both may be flipped, so the largest t of all pairs has the
-same null distribution by flips as with one sample (`steadyrank.stats.pairs.max_t`).
+precise but biased; the bias is estimated on the topics of both, and subtracted (Angelopoulos, Duchi
+& Zrnic 2023, arXiv:2311.01453). The topics of people and those that only the judge has are
+independent samples. Under the hypothesis of no difference the signs of both may be flipped, so the
+largest t of all pairs has the same null distribution by flips as with one sample.
 """
 
 from __future__ import annotations
@@ -82,10 +77,6 @@ def best_weight(scores: JudgedScores, about: About = "other") -> Weight:
     covariances and variances summed over the rows; about these topics
     \(\mathrm{clip}(\mathrm{cov}_L(Y, F) / \mathrm{var}_L F, 0, 1)\). It is 0, and not estimated, if
     the judge has no further topics or does not vary.
-
-    >>> rows = np.array([[0.1, 0.5, 0.3]])
-    >>> best_weight(JudgedScores(human=rows, judge=rows, more=np.array([[0.2, 0.6, 0.4]]))).value
-    0.5714285714285715
     """
     is_other = about == "other"
     if scores.n_more < (FEWEST_USED if is_other else 1) or scores.n < 2:

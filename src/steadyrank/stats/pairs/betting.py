@@ -29,14 +29,7 @@ N_HALVINGS = 50
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SequentialDifference(MeanDifference):
-    """A mean of differences between -1 and 1, in the order of their topics.
-
-    >>> from steadyrank.stats.pairs.topic_design import mean_difference
-    >>> d = np.tile([0.1, 0.3], 100)
-    >>> made = sequential_difference(mean_difference(d), d, alpha=0.05)
-    >>> [round(end, 2) for end in made.interval(0.05)], made.first_above(0.0, 0.05)
-    ([0.17, 0.22], 22)
-    """
+    """A mean of differences between -1 and 1, in the order of their topics."""
 
     values: np.ndarray
     """The differences, mapped from [-1, 1] to [0, 1]."""

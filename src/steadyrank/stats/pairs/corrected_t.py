@@ -33,11 +33,7 @@ WORSE = 2.0
 def variance_floor(variances: np.ndarray) -> float:
     """Return the squares of four more topics on which runs differ as the most similar pairs do.
 
-    `variances` are those of the differences of *all* pairs of the compared runs, whichever of them
-    are tested; variances of 0 do not count. 0 for a single pair.
-
-    >>> variance_floor(np.array([0.0, 1.0, 1.0, 2.0]))
-    4.0
+    `variances` are those of *all* pairs' differences; those of 0 do not count. 0 for a single pair.
     """
     positive = variances[variances > 0.0]
     several = len(variances) > 1 and len(positive) > 0
@@ -55,12 +51,7 @@ def adverse(skewness: np.ndarray, n: np.ndarray | float) -> np.ndarray:
 
 
 def corrected_reach(critical: np.ndarray, against: np.ndarray) -> np.ndarray:
-    """Return the number of standard errors from a mean to its limit, instead of `critical`.
-
-    >>> reach = corrected_reach(np.array([2.0, np.inf]), np.array([0.3, 0.0]))
-    >>> reach.tolist(), inverted(reach[:1], np.array([0.3])).round(9).tolist()
-    ([2.45, inf], [2.0])
-    """
+    """Return the number of standard errors from a mean to its limit, instead of `critical`."""
     with np.errstate(invalid="ignore"):
         reach = critical + against * (2.0 * np.square(critical) + 1.0) / 6.0
     return np.asarray(np.where(np.isinf(critical), critical, reach))
@@ -74,8 +65,6 @@ def inverted(t: np.ndarray | float, against: np.ndarray) -> np.ndarray:
 
 def corrected_t(t: np.ndarray, skewness: np.ndarray, n: np.ndarray | float) -> np.ndarray:
     """Return the corrected size of t, which is compared with a quantile.
-
-    `skewness` is that of the mean difference.
 
     >>> corrected_t(np.array([3.0, -3.0]), np.array([-0.2, -0.2]), 50).round(3).tolist()
     [2.393, 3.0]
@@ -101,11 +90,7 @@ def corrected_widths(
 
 
 def skewness_of_mean(parts: np.ndarray) -> np.ndarray:
-    """Return the skewness of means from the deviations of their draws [..., draw]; 0 if all are 0.
-
-    >>> round(float(skewness_of_mean(np.array([-0.1, -0.1, 0.2]))), 4)
-    0.4082
-    """
+    """Return the skewness of means from their draws' deviations [..., draw]; 0 if all are 0."""
     largest = np.abs(parts).max(axis=-1, keepdims=True, initial=0.0)
     unit = parts / np.where(largest > 0.0, largest, 1.0)
     squares = np.square(unit).sum(axis=-1)

@@ -3,16 +3,13 @@
 Corrected p-values, marks, letters and intervals show the decisions about all pairs. Rank sets,
 tiers and the runs that could be first show those of a run's *own* family, which consists of its
 comparisons with all others. All are derived here, so that no two of them contradict each other.
-
-p-values are adjusted for the size of the family: Bonferroni and Holm bound the probability of any
-false claim (Holm is never worse); Benjamini-Hochberg bounds the expected share of false claims.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,13 +21,8 @@ from steadyrank.stats.pairs.result import PairTests
 def comparison_alpha(pvalues: np.ndarray, correction: str, alpha: float) -> float:
     """Return the level of each comparison's interval at which intervals match the decisions.
 
-    Bonferroni's and Holm's intervals hold together with confidence 1 - alpha: their level is
-    alpha / m. Benjamini and Hochberg's R rejected hypotheses have intervals at R alpha / m, of
-    which a share of alpha is wrong on average (Benjamini & Yekutieli 2005,
-    doi:10.1198/016214504000001907).
-
-    >>> comparison_alpha(np.array([0.001, 0.02, 0.9]), "bh", 0.06)
-    0.04
+    alpha / m of m comparisons; of Benjamini and Hochberg's R rejected ones R alpha / m (Benjamini &
+    Yekutieli 2005, doi:10.1198/016214504000001907).
     """
     family = pvalues[~np.isnan(pvalues)]
     if correction == "none" or not family.size:
@@ -43,11 +35,7 @@ def comparison_alpha(pvalues: np.ndarray, correction: str, alpha: float) -> floa
 
 
 def step_levels(pvalues: np.ndarray, correction: str, alpha: float) -> np.ndarray:
-    """Return the level at which each hypothesis is decided; it varies only for Holm's correction.
-
-    >>> step_levels(np.array([0.001, 0.2, 0.04]), "holm", 0.06).round(3).tolist()
-    [0.02, 0.03, 0.03]
-    """
+    """Return the level that decides each hypothesis; it varies only for Holm's correction."""
     levels = np.full(len(pvalues), comparison_alpha(pvalues, correction, alpha))
     if correction == "holm" and not np.isnan(pvalues).all():
         order = np.argsort(pvalues, kind="stable")[: np.count_nonzero(~np.isnan(pvalues))]
@@ -63,8 +51,7 @@ def claims(
 ) -> np.ndarray:
     """Return 1 or -1 if the first or the second run of a pair is significantly better, else 0.
 
-    A test may favour the run with the lower mean: rank tests with skewed differences, and every
-    test if runs lack topics. Then nothing is claimed, which is conservative.
+    Nothing is claimed where a test favours the run with the lower mean.
     """
     direction = np.sign(tests.difference) if tests.direction is None else tests.direction
     return claims_of(direction, pairs, adjusted, means, alpha)
@@ -87,40 +74,9 @@ def own_claims(
     return np.stack(sides, axis=1)
 
 
-class Decided(Protocol):
-    """Decisions about pairs of runs, such as a result of `compare`."""
-
-    @property
-    def runs(self) -> Sequence[str]:
-        """Names of the runs."""
-
-    @property
-    def pairs(self) -> np.ndarray:
-        """[pair, 2]: positions of the two runs."""
-
-    @property
-    def significant(self) -> np.ndarray:
-        """[pair]"""
-
-    @property
-    def comparison_alpha(self) -> float:
-        """Level of a single comparison in the first step of the correction."""
-
-    @property
-    def could_be_first(self) -> np.ndarray:
-        """[run]"""
-
-    @property
-    def mean(self) -> np.ndarray:
-        """[run]"""
-
-    @property
-    def difference(self) -> np.ndarray:
-        """[pair]: first minus second."""
-
-    @property
-    def smallest_difference(self) -> np.ndarray:
-        """[pair]: difference that a test at that level detects with power .8."""
+Decided = Any
+"""Decisions about pairs of runs: a result of `compare`, or what has the same `runs`, `pairs`,
+`significant`, `comparison_alpha`, `could_be_first`, `mean`, `difference`, `smallest_difference`."""
 
 
 def agreeing_intervals(limits: np.ndarray, claimed: np.ndarray, most: float) -> np.ndarray:
@@ -201,17 +157,8 @@ def own_decisions(
 
     `claimed` [pair, 2] is 1 or -1 if the first or the second run of a pair is significantly better
     in the own family of the pair's first run, and of its second; `order` lists the runs from the
-    best down.
-
-    A tier extends down to the last run that its first run does not beat in the lower run's own
-    family; the next run begins the next tier. So all runs that could be first are in tier 1, and
-    every run below a tier is significantly worse than the first run of that tier. Runs of one tier
-    may differ significantly from one another.
-
-    >>> pairs, claimed = np.array([[0, 1], [0, 2], [1, 2]]), np.array([[0, 0], [1, 1], [0, 0]])
-    >>> own = own_decisions(pairs, claimed, np.array([3.0, 2.0, 1.0]), [0, 1, 2])
-    >>> own.rank_set.tolist(), own.tier.tolist()
-    ([[1, 2], [1, 3], [2, 3]], [1, 1, 2])
+    best down. A tier extends down to the last run that its first run does not beat in the lower
+    run's own family; the next run begins the next tier.
     """
     sides = [beaten(len(means), pairs, claimed[:, side]) for side in (0, 1)]
     first_of = np.zeros_like(sides[0])
@@ -230,14 +177,8 @@ def own_decisions(
 def rank_sets(lost: np.ndarray, won: np.ndarray | None = None) -> np.ndarray:
     """Return [run, 2]: the best and the worst rank of each run that agree with the claims.
 
-    1 + number of runs that beat it, to m - number of runs that it beats. `lost` [run, run] says
-    whether the row's run beats the column's; `won`, if not the same, by the families of the rows.
-    If all claims about a run are right, its set contains its true rank; equal runs share their
-    ranks, and the set contains all of these (Mogstad, Romano, Shaikh & Wilhelm 2024,
-    doi:10.1093/restud/rdad006).
-
-    >>> rank_sets(np.array([[0, 0, 1], [0, 0, 1], [0, 0, 0]], bool)).tolist()
-    [[1, 2], [1, 2], [3, 3]]
+    `lost` [run, run] says whether the row's run beats the column's; `won`, if not the same, by the
+    families of the rows (Mogstad, Romano, Shaikh & Wilhelm 2024, doi:10.1093/restud/rdad006).
     """
     won = lost if won is None else won
     return np.stack([1 + lost.sum(axis=0), len(lost) - won.sum(axis=1)], axis=1)
@@ -246,8 +187,7 @@ def rank_sets(lost: np.ndarray, won: np.ndarray | None = None) -> np.ndarray:
 def own_pvalues(pvalues: np.ndarray, pairs: np.ndarray, n_runs: int, method: str) -> np.ndarray:
     """Return [pair, 2]: p-values adjusted in the own families of each pair's first and second run.
 
-    Bonferroni's and Holm's corrections are over the run's pairs; with another correction there is
-    one family, and both p-values are adjusted by `method`.
+    Other corrections than Bonferroni's and Holm's have one family.
     """
     if method not in ("holm", "bonferroni"):
         return np.repeat(adjust(pvalues, method)[:, None], 2, axis=1)
@@ -261,24 +201,10 @@ def own_pvalues(pvalues: np.ndarray, pairs: np.ndarray, n_runs: int, method: str
 def adjust(pvalues: ArrayLike, method: str = "holm") -> np.ndarray:
     """Return adjusted p-values in the given shape and order; NaN stays NaN and is not counted.
 
-    With m p-values sorted upwards, p_(1) to p_(m):
-
-    - `none`: p
-    - `bonferroni`: min(1, m p)
-    - `holm`: max over j <= i of min(1, (m - j + 1) p_(j))
-    - `bh`: min over j >= i of min(1, m p_(j) / j)
-
-    Reject if the adjusted value is at most the error rate. Bonferroni and Holm hold under any
-    dependence; BH under independence or positive regression dependence, which all pairs of
-    the same runs satisfy only approximately. Do not use `bh` if no claim may be false, nor any of
-    them on p-values that are already simultaneous (Tukey's). The whole array is one family.
-
-    References: Holm, Scandinavian Journal of Statistics 6(2), 1979,
-    https://www.jstor.org/stable/4615733; Benjamini and Hochberg 1995,
-    doi:10.1111/j.2517-6161.1995.tb02031.x.
-
-    >>> adjust([0.01, 0.04, float("nan"), 0.03], "holm").tolist()
-    [0.03, 0.06, nan, 0.06]
+    With m p-values sorted upwards, p_(1) to p_(m), `bonferroni` is min(1, m p), `holm` the maximum
+    over j <= i of min(1, (m - j + 1) p_(j)) (Holm 1979, https://www.jstor.org/stable/4615733), and
+    `bh` the minimum over j >= i of min(1, m p_(j) / j) (Benjamini and Hochberg 1995,
+    doi:10.1111/j.2517-6161.1995.tb02031.x).
     """
     check_choice("correction", method, METHODS)
     values = np.array(pvalues, dtype=np.float64)
@@ -329,18 +255,10 @@ ALPHABET = "abcdefghijklmnopqrstuvwxyz"
 def compact_letters(different: np.ndarray, order: np.ndarray) -> list[str] | None:
     """Return letters such that runs share one exactly if they are not significantly different.
 
-    None if that requires more groups than there are letters, as with many runs.
-
-    `different` is a symmetric boolean matrix of runs, `order` the runs from the best down.
-    Insert-absorb: start with one group of all runs; every significant pair splits each group that
-    contains both; groups inside others are dropped. Piepho, "An algorithm for a letter-based
-    representation of all-pairwise comparisons", Journal of Computational and Graphical Statistics
-    13(2), 2004, doi:10.1198/1061860043515.
-
-    >>> different = np.zeros((3, 3), bool)
-    >>> different[0, 2] = different[2, 0] = True
-    >>> compact_letters(different, np.arange(3))
-    ['a', 'ab', 'b']
+    None if that requires more groups than there are letters. `different` is a symmetric boolean
+    matrix of runs, `order` the runs from the best down. By insert and absorb (Piepho 2004,
+    doi:10.1198/1061860043515): start with one group of all runs; every significant pair splits each
+    group that contains both; groups inside others are dropped.
     """
     n_runs = len(different)
     groups = [(1 << n_runs) - 1]
@@ -363,10 +281,7 @@ def compact_letters(different: np.ndarray, order: np.ndarray) -> list[str] | Non
 
 
 def _absorbed(kept: list[int], new: set[int]) -> list[int]:
-    """Return the groups that no other group contains; only new ones can be contained.
-
-    A group is a bit set of runs.
-    """
+    """Return the groups (bit sets) that no other group contains; only new ones can be contained."""
     result = list(kept)
     for group in sorted(new, key=int.bit_count, reverse=True):
         for other in result:

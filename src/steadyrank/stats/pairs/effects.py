@@ -47,12 +47,7 @@ class EffectSizes:
 def effect_sizes(
     scores: ArrayLike, pairs: ArrayLike, *, weights: np.ndarray | None = None
 ) -> EffectSizes:
-    """Return effect sizes of each pair over the topics that both runs have.
-
-    >>> sizes = effect_sizes([[0.5, 0.7, 0.6], [0.4, 0.5, 0.6]], [[0, 1]])
-    >>> sizes.paired_d.round(6).tolist(), sizes.reading.tolist(), sizes.wins.tolist()
-    ([1.0], ['large'], [2])
-    """
+    """Return effect sizes of each pair over the topics that both runs have."""
     matrix, chosen = checked(scores, pairs)
     found = moments(matrix, chosen)
     mean, sd = found.mean, found.sd
@@ -87,11 +82,7 @@ def _effects(
 
 
 def read_effect(effect: ArrayLike) -> np.ndarray:
-    """Return Cohen's words for the size of standardised differences; "" for NaN.
-
-    >>> read_effect([-0.9, 0.1, 0.2]).tolist()
-    ['large', 'negligible', 'small']
-    """
+    """Return Cohen's words for the size of standardised differences; "" for NaN."""
     size = np.abs(np.asarray(effect, dtype=np.float64))
     words = np.full(size.shape, "", dtype=object)
     for word, least in READINGS:

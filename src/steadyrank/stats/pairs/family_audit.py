@@ -1,10 +1,9 @@
 """How often does a whole family of tests make a false claim, on scores like these?
 
-This estimates the actual level of the tests. The scores are the population: topics are drawn from
-it with replacement, and the decisions about all pairs are made again, under three hypotheses. With
-the means *as observed* a claim is false if its direction is wrong. With the runs of each *tier* at
-one mean a claim within a tier is false, and with *all* runs at one mean every claim is. Deviations
-from the nominal level are due to skewed differences and few topics.
+The scores are the population: topics are drawn from it with replacement, and the decisions about
+all pairs are made again, under three hypotheses. With the means *as observed* a claim is false if
+its direction is wrong. With the runs of each *tier* at one mean a claim within a tier is false, and
+with *all* runs at one mean every claim is.
 """
 
 from __future__ import annotations
@@ -77,13 +76,7 @@ def audit_family(
 ) -> FamilyAudit:
     """Audit the t tests of `pairs` with their correction, on complete scores [run, topic].
 
-    The number of experiments is such that the error of each share is at most .01. `asks_all`
-    requests `all_equal`.
-
-    >>> scores = np.random.default_rng(1).normal(size=(5, 40))
-    >>> pairs = np.array([[0, 1], [0, 2], [1, 2], [3, 4]])
-    >>> audit_family(scores, pairs, correction="maxt", n_experiments=100).all_equal.share < 0.1
-    True
+    The error of each share is at most .01; `asks_all` requests `all_equal`.
     """
     means = scores.mean(axis=1)
     n_truths = 1 + asks_all + (tier is not None)

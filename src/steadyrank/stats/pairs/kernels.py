@@ -17,9 +17,6 @@ CANCELLED = 1e-3
 NOTHING = 1e-12
 """Share of a sum of squares below which a remainder is only rounding."""
 
-RESTART = 1024
-"""Number of sign flips after which the running sum is recomputed, to limit rounding."""
-
 
 @kernel
 def standard_errors(centred, gram, out):
@@ -179,42 +176,6 @@ def _lower_tail(doubled, limit, ways):
     """Return P(2 W+ <= limit) for random signs, by counting the subsets of each sum."""
     _count_ways(doubled, limit, ways)
     return ways[: limit + 1].sum() / 2.0 ** len(doubled)
-
-
-@kernel
-def exact_flips(z, tolerance, pvalue):
-    """Write the share of all sign flips of each row whose |sum| reaches the observed one."""
-    n_pairs, n_topics = z.shape
-    kept = np.empty(n_topics)
-    for p in range(n_pairs):
-        n, observed, size = 0, 0.0, 0.0
-        for k in range(n_topics):
-            if abs(z[p, k]) > tolerance[p]:
-                kept[n] = z[p, k]
-                observed += z[p, k]
-                size += abs(z[p, k])
-                n += 1
-        if n == 0:
-            pvalue[p] = 1.0
-            continue
-        limit = abs(observed) - max(tolerance[p], 1e-12 * size)
-        # The last sign is fixed: flipping all signs does not change |sum|.
-        flips = 1 << (n - 1)
-        count, total = 0, observed
-        for step in range(flips):
-            gray = step ^ (step >> 1)
-            if step % RESTART == 0:
-                total = 0.0
-                for k in range(n):
-                    total += -kept[k] if (gray >> k) & 1 else kept[k]
-            else:
-                bit = 0
-                while not (step >> bit) & 1:
-                    bit += 1
-                total += -2.0 * kept[bit] if (gray >> bit) & 1 else 2.0 * kept[bit]
-            if abs(total) >= limit:
-                count += 1
-        pvalue[p] = count / flips
 
 
 @kernel

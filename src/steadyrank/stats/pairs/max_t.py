@@ -113,25 +113,15 @@ def max_t(
     """Adjust the p-values of paired t tests by the largest studentized statistic of the family.
 
     Every pair's differences are centred, the signs of whole topics are flipped, and t is computed
-    again, with its standard error. The observed corrected t is compared with the largest over the
-    family (with `careful=False` Student's t, which makes too many claims for skewed differences).
-    Hypotheses are one-sided, "a is not better than b" for every ordered pair, so that a rejection
-    states the direction. With p = (1 + count) / (1 + patterns), the probability of any false claim
-    tends to `alpha` or less as topics grow; docs/levels.md has measurements on real scores.
+    again, with its standard error. The observed corrected t (with `careful=False` Student's t) is
+    compared with the largest over the family. Hypotheses are one-sided for every ordered pair, so
+    that a rejection states the direction; p = (1 + count) / (1 + patterns).
 
     `pairs` are the family, and `alpha` is its error rate, for limits. `floor` is the
-    `variance_floor` of each pair's differences; by default that of all pairs of the runs.
-    `n_samples` (10,000) sign patterns are drawn, each of which counts with its negative, or all are
-    enumerated (see `sign_flips.patterns_of`).
-
-    If scores are missing, pairs differ in their degrees of freedom; their t are then compared by
-    the normal quantiles of the same tail probability, since otherwise the pair with the fewest
-    topics would determine the limit for all. Pairs that share fewer than five topics are not
-    tested. Two runs are a single pair: their corrected t has Student's quantile, and no floor.
-
-    >>> scores = np.random.default_rng(1).normal(size=(3, 20)) + [[0], [0], [2]]
-    >>> max_t(scores, np.array([[0, 1], [0, 2], [1, 2]])).pvalue.round(3).tolist()
-    [0.918, 0.0, 0.0]
+    `variance_floor` of each pair's differences; by default that of all pairs of the runs. If scores
+    are missing, pairs differ in their degrees of freedom; their t are then compared by the normal
+    quantiles of the same tail probability. Pairs that share fewer than five topics are not tested.
+    Two runs are a single pair: their corrected t has Student's quantile, and no floor.
     """
     scores, pairs = checked(scores, pairs)
     return _decide(_of_scores(scores, pairs, floor, careful=careful), pairs, leads, flips, careful)
@@ -168,20 +158,15 @@ def unit_max_t(
 ) -> MaxT:
     """Return `max_t` of units, which may differ in weight or come in strata.
 
-    Units (`steadyrank.stats.pairs.topic_design`) are clusters, datasets or types. With values v of
-    the units of a stratum and shares s of them in its weights, its mean is M = sum v, with the
-    linearised variance m/(m - 1) sum (v - M s)² of its m units, which for clusters is the
-    cluster-robust variance; strata add up. A flip changes M and the cross product of v and s, both
-    sums over signed units, and does not change sum v²: two matrix products suffice for t of all
-    pairs and patterns. For plain topics, which are units of equal weight, these are the statistics
-    of `max_t`. Few units have few sign patterns: with five types of datasets no p-value is below
-    1/33.
+    With values v of the units of a stratum and shares s of them in its weights, its mean is M = sum
+    v, with the linearised variance m/(m - 1) sum (v - M s)² of its m units; strata add up. A flip
+    changes M and the cross product of v and s, both sums over signed units, and does not change sum
+    v²: two matrix products suffice for t of all pairs and patterns.
 
     Scores are complete, and the `floor` is for variances of the mean differences, times the number
     of draws. For few and unequal clusters differences must not be centred first (`is_centred`):
-    residuals about an estimated mean are too small then. With 10 clusters of 1 to 11 topics, some
-    of five equal runs were significantly different in .05 of the trials at level .05, and in .10
-    with centred differences. `estimate` are mean differences of all pairs and their standard
+    residuals about an estimated mean are too small then (10 clusters of 1 to 11 topics, five equal
+    runs: level .10 for .05). `estimate` are mean differences of all pairs and their standard
     errors, with `df` degrees of freedom, if not those of the units; `places` is the position of
     each unit's sign in a pattern, by default that of the unit.
     """

@@ -2,15 +2,9 @@
 
 Fisher's randomization test, and the studentized bootstrap of Jayasinghe, Webber, Sanderson,
 Dharmasena & Culpepper (2015, Algorithm 1), for many pairs of runs at once. All pairs share the same
-flips or resamples, drawn in blocks, so that matrix products do most of the work.
-
-The units that are flipped or drawn (`steadyrank.stats.pairs.topic_design`) are topics, or whole
-clusters of topics. With unequal clusters, every resample has the mean and the cluster-robust
-variance of the clusters drawn, which keeps the level with few clusters (Cameron, Gelbach & Miller
-2008, doi:10.1162/rest.90.3.414).
-
-Intervals are inverted tests: a limit is 0 exactly if the p-value of the test is alpha, so that the
-two never contradict each other.
+flips or resamples of topics or whole clusters (Cameron, Gelbach & Miller 2008,
+doi:10.1162/rest.90.3.414), drawn in blocks. Intervals are inverted tests: a limit is 0 exactly if
+the p-value of the test is alpha.
 """
 
 from __future__ import annotations
@@ -28,6 +22,7 @@ from steadyrank.errors import check_choice
 from steadyrank.stats.inputs import check_open_unit, check_samples, checked
 from steadyrank.stats.pairs import kernels
 from steadyrank.stats.pairs.result import CONSTANT, NO_DIFFERENCE, TOO_FEW, PairTests
+from steadyrank.stats.pairs.sign_flips import Block, sign_patterns, signs_of_block
 from steadyrank.stats.pairs.tests import (
     add_up,
     differences,
@@ -40,8 +35,6 @@ from steadyrank.stats.pairs.tests import (
 )
 from steadyrank.stats.pairs.topic_design import PLAIN, TopicDesign, cluster_sums, linearised
 
-Block = tuple[int, int, int]
-
 MODES = ("sound", "paper")
 
 USUAL_EXACT = 50
@@ -52,9 +45,6 @@ WIDTH = 512
 
 PAIRS_AT_ONCE = 32
 """Number of pairs for which each thread holds all resampled values at a time."""
-
-LONGEST_EXACT = 40
-"""Number of non-zero differences above which all 2^n flips take too long."""
 
 
 def randomization(
@@ -72,17 +62,9 @@ def randomization(
 
     The statistic is the mean difference, two-sided; flips that tie with the observed one count as
     extreme. For a pair with n non-zero differences all flips are enumerated if 2^n is at most
-    `exact_up_to`, and p is exact; otherwise `n_samples` flips are drawn and
-    p = (1 + extreme) / (1 + n_samples), or extreme / n_samples in the mode "paper". Tests that the
-    runs are interchangeable: with few topics it rejects too often for skewed differences of mean 0,
-    as does t.
-
-    With a `design` of clusters or weights, which requires complete scores, the signs of whole
-    clusters are flipped: exact if runs are interchangeable within clusters.
-
-    >>> scores = np.array([[0.3, 0.5, 0.4, 0.7], [0.2, 0.5, 0.1, 0.5]])
-    >>> randomization(scores, np.array([[0, 1]])).pvalue.tolist()
-    [0.25]
+    `exact_up_to`, and p is exact; otherwise `n_samples` flips are drawn and p = (1 + extreme) / (1
+    + n_samples), or extreme / n_samples in the mode "paper". A `design` of clusters or weights
+    requires complete scores; whole clusters are flipped.
     """
     scores, pairs = checked(scores, pairs)
     check_samples(n_samples)
@@ -91,10 +73,8 @@ def randomization(
     if not design.is_plain:
         units = cluster_sums(scores, design)
         scores = units.sums * len(units.share)  # plain means of these are the runs' means
-    # The largest n with 2^n <= exact_up_to, within LONGEST_EXACT.
-    most = min(int(exact_up_to).bit_length() - 1, LONGEST_EXACT) if exact_up_to > 0 else -1
     won, _, lost = topics_won(scores, pairs).T
-    exact = won + lost <= most
+    exact = won + lost < int(exact_up_to).bit_length()  # 2^n is at most that number
     pvalue, error = np.empty(len(pairs)), np.zeros(len(pairs))
     pvalue[exact] = _all_flips(scores, pairs[exact], jobs=jobs)
     counts = _drawn_flips(scores, pairs[~exact], n_samples=n_samples, seed=seed, jobs=jobs)
@@ -127,14 +107,6 @@ def flip_limits(
     observed mean exactly if the value is at least the mean over that set. So the limits are order
     statistics of means over random subsets of the topics (Hartigan 1969,
     doi:10.1080/01621459.1969.10501057). Infinite if `n_samples` allow no rejection at `alpha`.
-
-    With a `design` of clusters or weights, a candidate value is subtracted from the sum of a
-    cluster in proportion to the cluster's weight.
-
-    >>> scores = np.random.default_rng(1).normal(size=(2, 40)) + [[1], [0]]
-    >>> low, high = flip_limits(scores, np.array([[0, 1]]))[0]
-    >>> bool(0 < low < high)
-    True
     """
     scores, pairs = checked(scores, pairs)
     check_open_unit("alpha", alpha)
@@ -183,21 +155,12 @@ def studentized_bootstrap(
 ) -> PairTests:
     """Algorithm 1 of Jayasinghe et al. (2015): compare t with resampled, recentred t*.
 
-    Topics are drawn with replacement, and t* = (mean of the resample - shift) / its standard
-    error. The shift is the mean difference, or in the mode "paper" the mean of all resample
-    means. Counts |t*| >= |t|, or t* >= t for the alternative "greater"; p is
-    (1 + count) / (1 + n_samples), or count / n_samples in the mode "paper". A resample
-    without variance has t* = ±inf. With fewer than some 10 topics too many resamples are equal:
-    prefer `randomization`.
-
-    With a `design` of clusters or weights, which requires complete scores, whole clusters are
-    drawn, as many as there are; a resample's mean is over all its topics, and the standard error is
-    CR1, for the observed t as well.
-
-    >>> scores = np.array([[0.3, 0.5, 0.4, 0.7], [0.2, 0.5, 0.1, 0.5]])
-    >>> test = studentized_bootstrap(scores, np.array([[0, 1]]), n_samples=999)
-    >>> bool(0 < test.pvalue[0] < 1)
-    True
+    Topics are drawn with replacement, and t* = (mean of the resample - shift) / its standard error.
+    The shift is the mean difference, or in the mode "paper" the mean of all resample means. Counts
+    |t*| >= |t|, or t* >= t for the alternative "greater"; p is (1 + count) / (1 + n_samples), or
+    count / n_samples in the mode "paper". A resample without variance has t* = ±inf. A `design` of
+    clusters or weights requires complete scores; whole clusters are drawn, and the standard error
+    is CR1, for the observed t as well.
     """
     scores, pairs = checked(scores, pairs)
     check_samples(n_samples)
@@ -245,13 +208,8 @@ def bootstrap_t_limits(
     """Return limits [pair, 2] of the mean difference: the inverted studentized bootstrap test.
 
     difference ± c s with c the order statistic of |t*| (Hall 1988, doi:10.1214/aos/1176350933,
-    calls it the symmetric interval); for the alternative "greater" from difference - c s up, with
-    c of t*. Infinite if `n_samples` allow no rejection at `alpha`.
-
-    >>> scores = np.random.default_rng(1).normal(size=(2, 40)) + [[1], [0]]
-    >>> low, high = bootstrap_t_limits(scores, np.array([[0, 1]]))[0]
-    >>> bool(0 < low < high)
-    True
+    calls it the symmetric interval); for the alternative "greater" from difference - c s up, with c
+    of t*. Infinite if `n_samples` allow no rejection at `alpha`.
     """
     scores, pairs = checked(scores, pairs)
     check_open_unit("alpha", alpha)
@@ -289,13 +247,8 @@ def hodges_lehmann_limits(
 ) -> np.ndarray:
     """Return limits [pair, 2] of the pseudomedian: the inverted signed-rank test.
 
-    The pseudomedian is the median of the means of all couples of differences (Hodges & Lehmann
-    1963, doi:10.1214/aoms/1177704172), here of the non-zero differences, as the test drops the
-    others. Infinite if there are too few differences for a rejection at `alpha`.
-
-    >>> scores = np.array([[0.3, 0.6, 0.4, 0.7, 0.8, 0.9], [0.2, 0.4, 0.1, 0.3, 0.3, 0.3]])
-    >>> hodges_lehmann_limits(scores, np.array([[0, 1]])).round(3).tolist()
-    [[0.1, 0.6]]
+    The median of the means of all couples of non-zero differences (Hodges & Lehmann 1963,
+    doi:10.1214/aoms/1177704172). Infinite if there are too few for a rejection at `alpha`.
     """
     scores, pairs = checked(scores, pairs)
     check_open_unit("alpha", alpha)
@@ -308,14 +261,7 @@ def hodges_lehmann_limits(
 
 
 def median_limits(scores: np.ndarray, pairs: np.ndarray, *, alpha: float = 0.05) -> np.ndarray:
-    """Return limits [pair, 2] of the median non-zero difference: the inverted sign test.
-
-    Two order statistics; infinite if there are too few differences for a rejection at `alpha`.
-
-    >>> scores = np.array([[0.3, 0.6, 0.4, 0.7, 0.8, 0.9], [0.2, 0.4, 0.1, 0.3, 0.3, 0.3]])
-    >>> median_limits(scores, np.array([[0, 1]])).round(3).tolist()
-    [[0.1, 0.6]]
-    """
+    """Return limits [pair, 2] of the median non-zero difference: the inverted sign test."""
     scores, pairs = checked(scores, pairs)
     check_open_unit("alpha", alpha)
     limits = np.tile([-np.inf, np.inf], (len(pairs), 1))
@@ -336,13 +282,25 @@ def rejected_rank(alpha: float, n_samples: int) -> int:
 
 
 def _all_flips(scores: np.ndarray, pairs: np.ndarray, *, jobs: int | None) -> np.ndarray:
+    """Return for each pair the share of all flips as extreme as the observed difference."""
     pvalue = np.empty(len(pairs))
 
     def enumerate_flips(part: slice) -> None:
         for inner, z, tolerance in differences(scores, pairs[part]):
-            kernels.exact_flips(z, tolerance, pvalue[part][inner])
+            kept = np.abs(z) > tolerance[:, None]
+            n = int(kept.sum(axis=1).max(initial=0))
+            first = np.argsort(~kept, axis=1, kind="stable")[:, :n]
+            # A zero that fills up a row doubles its flips, and changes no share.
+            z = np.take_along_axis(np.where(kept, z, 0.0), first, axis=1)
+            size = np.maximum(tolerance, CONSTANT * np.abs(z).sum(axis=1))
+            limit, count = np.abs(z.sum(axis=1)) - size, np.zeros(len(z), np.int64)
+            n_flips = 2 ** max(n - 1, 0)
+            for block in blocks_of(n_flips):
+                signs = signs_of_block(0, block, n, exact=True)
+                kernels.count_extreme(signs @ z.T, limit, True, count)
+            pvalue[part][inner] = count / n_flips
 
-    in_threads(enumerate_flips, slices(len(pairs), 64), jobs=jobs)
+    in_threads(enumerate_flips, slices(len(pairs), WIDTH), jobs=jobs)
     return pvalue
 
 
@@ -384,16 +342,6 @@ def _flip_limits(scores: np.ndarray, pairs: np.ndarray) -> np.ndarray:
         size = np.where(there, first + second, 0.0).sum(axis=1)
         limit[part] = np.abs(np.where(there, z, 0.0).sum(axis=1)) - CONSTANT * size
     return limit
-
-
-def sign_patterns(seed: int, block: Block, n_topics: int, purpose: str = "signs") -> np.ndarray:
-    """Return the random signs of a block of replicates, [replicate, topic], -1.0 or 1.0."""
-    number, first, stop = block
-    rows, width = stop - first, -(-n_topics // 8)
-    drawn = block_stream(seed, purpose, number).bytes(rows * width)
-    packed = np.frombuffer(drawn, np.uint8).reshape(rows, width)
-    bits = np.unpackbits(packed, axis=1, count=n_topics)
-    return np.asarray(bits.astype(np.float64) * 2.0 - 1.0)
 
 
 class _DrawnTogether(NamedTuple):
@@ -474,8 +422,7 @@ def resampled_statistics(
 
     `gaps` [pair, unit] are contributions of the units to the mean differences, and `share` their
     weights. The shift is the mean, or with `mean_draws`, the average draws of all replicates, the
-    mean of all resample means. Computed from residuals about the observed mean, so that no large
-    numbers cancel.
+    mean of all resample means.
     """
     off = gaps - gaps.sum(axis=1, keepdims=True) * share
     t: np.ndarray = drawn @ off.T

@@ -13,8 +13,10 @@ import numpy as np
 
 from steadyrank.compute.blas import one_blas_thread
 from steadyrank.compute.executors import Progress, stream_in_order, workers
-from steadyrank.compute.random import blocks_of
-from steadyrank.stats.pairs.resampled import Block, sign_patterns
+from steadyrank.compute.random import block_stream, blocks_of
+
+Block = tuple[int, int, int]
+"""Number, first and last + 1 of a block of patterns."""
 
 USUAL, FEWEST_DRAWN, WORK, SIGNS = 10_000, 500, 5 * 10**9, 5 * 10**8
 """Default and smallest number of random patterns; largest numbers of statistics and of signs."""
@@ -96,6 +98,16 @@ def patterns_of(n_topics: int, n_samples: int, n_pairs: int = 1) -> tuple[bool, 
     half = 2 ** (min(n_topics, 62) - 1)
     few = n_topics <= ALWAYS_ENUMERATED and half <= 8 * affordable
     return (True, half) if few or half <= n_samples else (False, n_samples)
+
+
+def sign_patterns(seed: int, block: Block, n_topics: int, purpose: str = "signs") -> np.ndarray:
+    """Return the random signs of a block of replicates, [replicate, topic], -1.0 or 1.0."""
+    number, first, stop = block
+    rows, width = stop - first, -(-n_topics // 8)
+    drawn = block_stream(seed, purpose, number).bytes(rows * width)
+    packed = np.frombuffer(drawn, np.uint8).reshape(rows, width)
+    bits = np.unpackbits(packed, axis=1, count=n_topics)
+    return np.asarray(bits.astype(np.float64) * 2.0 - 1.0)
 
 
 def signs_of_block(seed: int, block: Block, n_topics: int, exact: bool) -> np.ndarray:

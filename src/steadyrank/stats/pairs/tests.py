@@ -1,11 +1,7 @@
-"""Do two runs differ? The t-test, Wilcoxon's, the sign test and McNemar's, for many pairs at once.
+"""Do two runs differ? The t-test, Wilcoxon's, the sign test and Welch's, for many pairs at once.
 
 All tests take scores [run, topic], NaN where missing, and pairs [pair, 2]; a topic that either run
 of a pair lacks is omitted for that pair. All are two-sided; differences are first minus second.
-
-Welch's test is for runs with different topics, such as those of two collections (Lin & Hauptmann
-2005, footnote 2). Compare runs that share their topics by a paired test: topics differ far more
-than runs, and only a paired test removes the topics' part of the variance.
 """
 
 from __future__ import annotations
@@ -50,22 +46,8 @@ LARGEST_EXACT = 1000
 def paired_t(scores: np.ndarray, pairs: np.ndarray, design: TopicDesign = PLAIN) -> PairTests:
     """Student's paired t-test: t = mean(z) / sqrt(var(z) / n), with n - 1 degrees of freedom.
 
-    Assumes that the mean difference is close to normal, which some 50 topics usually ensure;
-    with few topics and skewed differences prefer `randomization`. Identical runs have p = 1
-    and no t; a constant difference has t = ±inf and p = 0.
-
-    If topics are clustered or weighted, the mean is weighted, and variance and degrees of freedom
-    are those of `robust_means`: CR1 with the number of clusters minus one, or CR2 with Bell and
-    McCaffrey's if clusters are few or unequal. A topic that either run of a pair lacks is omitted
-    for that pair, with its cluster and weight.
-
-    >>> scores = np.array([[0.3, 0.5, 0.4, 0.7], [0.2, 0.5, 0.1, 0.5]])
-    >>> test = paired_t(scores, np.array([[0, 1]]))
-    >>> round(float(test.statistic[0]), 4), round(float(test.pvalue[0]), 4)
-    (2.3238, 0.1027)
-    >>> clusters = TopicDesign(clusters=np.array([0, 0, 1, 1]))
-    >>> float(paired_t(scores, np.array([[0, 1]]), clusters).df[0])
-    1.0
+    Identical runs have p = 1 and no t; a constant difference has t = ±inf and p = 0. If topics are
+    clustered or weighted, mean, variance and degrees of freedom are those of `robust_means`.
     """
     scores, pairs = checked(scores, pairs)
     found = moments(scores, pairs, design)
@@ -90,15 +72,10 @@ def _t_words(df: np.ndarray, design: TopicDesign) -> str:
 def wilcoxon(scores: np.ndarray, pairs: np.ndarray, *, exact_up_to: int = 50) -> PairTests:
     """Wilcoxon's signed-rank test; the statistic W+ is the sum of the positive ranks.
 
-    Zero differences are dropped, tied ones share their mean rank; differences are tied if
-    they agree to 1e-12 of the largest score. Up to `exact_up_to` non-zero differences the
-    null distribution is exact, ties included; above, it is normal with corrections for ties and
-    continuity. Tests whether differences are symmetric about 0, not whether means are equal:
-    with skewed differences it may reject although the means agree.
-
-    >>> scores = np.array([[0.3, 0.5, 0.4, 0.7], [0.2, 0.5, 0.1, 0.5]])
-    >>> wilcoxon(scores, np.array([[0, 1]])).pvalue.tolist()
-    [0.25]
+    Zero differences are dropped, tied ones share their mean rank; differences are tied if they
+    agree to 1e-12 of the largest score. Up to `exact_up_to` non-zero differences the null
+    distribution is exact, ties included; above, it is normal with corrections for ties and
+    continuity.
     """
     scores, pairs = checked(scores, pairs)
     if not 0 <= exact_up_to <= LARGEST_EXACT:
@@ -122,14 +99,7 @@ def wilcoxon(scores: np.ndarray, pairs: np.ndarray, *, exact_up_to: int = 50) ->
 
 
 def sign_test(scores: np.ndarray, pairs: np.ndarray) -> PairTests:
-    """The sign test: the number of positive differences among the non-zero ones is binomial.
-
-    Assumes nothing about the sizes of differences, and has little power.
-
-    >>> scores = np.array([[0.3, 0.5, 0.4, 0.7], [0.2, 0.5, 0.1, 0.5]])
-    >>> sign_test(scores, np.array([[0, 1]])).pvalue.tolist()
-    [0.25]
-    """
+    """The sign test: the number of positive differences among the non-zero ones is binomial."""
     scores, pairs = checked(scores, pairs)
     positive, _, negative = topics_won(scores, pairs).T
     n = positive + negative
@@ -142,10 +112,7 @@ def sign_test(scores: np.ndarray, pairs: np.ndarray) -> PairTests:
 
 
 def topics_won(scores: np.ndarray, pairs: np.ndarray) -> np.ndarray:
-    """Return numbers of topics that the first run of each pair wins, ties and loses, [pair, 3].
-
-    Scores tie if they agree to 1e-12 of the largest.
-    """
+    """Return numbers of topics that the first run of each pair wins, ties and loses, [pair, 3]."""
     counts = np.empty((len(pairs), 3), np.int64)
     for part, z, tolerance in differences(scores, pairs):
         tiny = tolerance[:, None]
@@ -305,10 +272,7 @@ def _from_products(
 
 
 def row_moments(z: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Return n, mean, standard deviation, skewness and largest size of each row's present values.
-
-    NaN if there are too few values (mean: 1, standard deviation: 2).
-    """
+    """Return n, mean, sd, skewness and largest size of each row's present values."""
     there = ~np.isnan(z)
     filled = np.where(there, z, 0.0)
     n = there.sum(axis=1)
@@ -322,8 +286,7 @@ def row_moments(z: np.ndarray) -> tuple[np.ndarray, ...]:
 def means_and_errors(values: np.ndarray, errors: np.ndarray) -> np.ndarray:
     """Return mean scores [replicate, run] of complete matrices [replicate, run, topic].
 
-    Writes the standard errors of the mean differences of all pairs to `errors`,
-    [replicate, pair], float32 or float64.
+    Writes the standard errors of all pairs' mean differences to `errors` [replicate, pair].
     """
     means = values.mean(axis=2)
     centred = values - means[:, :, None]
@@ -379,16 +342,9 @@ def run_moments(scores: np.ndarray) -> RunMoments:
 
 
 def welch(scores: np.ndarray, pairs: np.ndarray) -> PairTests:
-    """Welch's t test: t = (mean(a) - mean(b)) / sqrt(va / na + vb / nb).
+    """Welch's t test: t = (mean(a) - mean(b)) / sqrt(va / na + vb / nb), Satterthwaite's df.
 
-    Degrees of freedom are Satterthwaite's. Assumes that the topics of the two runs are independent
-    samples; if they are the same topics, the test is valid only if the scores are uncorrelated, and
-    has far less power than `paired_t`. `n` is the smaller of the two numbers of topics.
-
-    >>> scores = np.array([[0.3, 0.5, 0.4, np.nan, np.nan], [np.nan, np.nan, 0.1, 0.5, 0.2]])
-    >>> test = welch(scores, np.array([[0, 1]]))
-    >>> round(float(test.difference[0]), 4), round(float(test.pvalue[0]), 4)
-    (0.1333, 0.3939)
+    `n` is the smaller of the two numbers of topics.
     """
     scores, pairs = checked(scores, pairs)
     runs = run_moments(scores)

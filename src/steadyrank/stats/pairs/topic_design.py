@@ -1,14 +1,10 @@
 """How topics were sampled, and the precision of mean differences given that.
 
 A plain topic is sampled alone and has weight 1. Variations of one information need or turns of one
-session are clusters of similar topics; weights say how much traffic a topic represents. The sampled
-units are then the clusters: `Units` holds the contribution of each to the runs' means, and all
-resampling and flipping is of units.
-
-Variances are cluster-robust: CR1 with Student's law for many clusters, CR2 with Bell and
-McCaffrey's degrees of freedom for few (Bell & McCaffrey, Survey Methodology 28(2), 2002;
-Pustejovsky & Tipton 2018, doi:10.1080/07350015.2016.1247004). Without clusters and weights both are
-Student's paired t.
+session are clusters of similar topics; weights say how much traffic a topic represents. `Units`
+holds the contribution of each sampled unit to the runs' means. Variances are cluster-robust: CR1
+for many clusters, CR2 with Bell and McCaffrey's degrees of freedom for few (Bell & McCaffrey,
+Survey Methodology 28(2), 2002; Pustejovsky & Tipton 2018, doi:10.1080/07350015.2016.1247004).
 """
 
 from __future__ import annotations
@@ -93,8 +89,7 @@ PLAIN = TopicDesign()
 class Units:
     """The sampled units (topics, clusters, datasets), and their contributions to the runs' means.
 
-    Units may come in fixed strata, such as the topics of several datasets; those of one stratum are
-    adjacent.
+    Units may come in fixed strata, which are adjacent, such as the topics of several datasets.
     """
 
     sums: np.ndarray
@@ -137,13 +132,7 @@ class Units:
         return np.asarray(np.add.reduceat(values, starts, axis=-1))
 
     def intervals(self, confidence: float) -> np.ndarray:
-        """Return t intervals [run, 2], each valid for one run; NaN if a stratum has one unit.
-
-        Degrees of freedom are Welch and Satterthwaite's over strata; m - 1 for a single stratum.
-
-        >>> cluster_sums(np.array([[0.1, 0.2, 0.3]]), PLAIN).intervals(0.95).round(4).tolist()
-        [[-0.0484, 0.4484]]
-        """
+        """Return t intervals [run, 2], each valid for one run; NaN if a stratum has one unit."""
         if min(self.sizes) < 2:
             return np.full((len(self.sums), 2), np.nan)
         parts = (self.factor * self.by_stratum(np.square(self.residual))).T
@@ -152,12 +141,7 @@ class Units:
 
 
 def cluster_sums(scores: np.ndarray, design: TopicDesign) -> Units:
-    """Return the clusters of complete scores [run, topic] as units.
-
-    >>> design = TopicDesign(clusters=np.array([0, 0, 1, 1]))
-    >>> cluster_sums(np.array([[0.1, 0.3, 0.0, 0.2]]), design).sums.round(3).tolist()
-    [[0.1, 0.05]]
-    """
+    """Return the clusters of complete scores [run, topic] as units."""
     n_topics = scores.shape[1]
     share, group = design.shares(n_topics), design.groups(n_topics)
     shares = np.bincount(group, weights=share)
@@ -173,14 +157,7 @@ def units_in_strata(scores: Sequence[np.ndarray], weight: np.ndarray) -> Units:
 
 
 def linearised(units: Units) -> np.ndarray:
-    """Return [run, unit]: values whose means are the runs' means, and whose variance is CR1.
-
-    For units of one stratum; the values of plain topics are their scores.
-
-    >>> design = TopicDesign(clusters=np.array([0, 0, 1]))
-    >>> linearised(cluster_sums(np.array([[0.1, 0.3, 0.2]]), design)).round(3).tolist()
-    [[0.2, 0.2]]
-    """
+    """Return [run, unit]: values whose means are the runs' means, and whose variance is CR1."""
     return np.asarray(units.value[:, None] + len(units.share) * units.residual)
 
 
@@ -309,10 +286,7 @@ class MeanDifference:
         return float(stdtr(self.df, -t))
 
     def room(self, sign: float) -> float:
-        """Return how far unseen topics may be below (1) or above (-1) a constant difference.
-
-        0 if all differences are 0: nothing has changed.
-        """
+        """Return how far unseen topics may be below (1) or above (-1) a constant difference."""
         return 0.0 if self.flag == NO_DIFFERENCE else max(self.reach + sign * self.mean, 0.0)
 
     def _against(self, sign: float) -> np.ndarray:
@@ -329,17 +303,10 @@ def mean_difference(
 ) -> MeanDifference:
     """Return the weighted mean of differences by topic, with its cluster-robust variance.
 
-    `differences` has one entry per topic, NaN where missing, and `clusters` are whole numbers;
-    topics of weight 0 are omitted. The variance is that of `robust_means`. `reach` is the largest
-    possible difference on a topic: if all differences are equal but not 0, limits allow for the
-    share of topics that may differ by that much without having been sampled (`unseen_share`).
-
-    Limits and p-values are one-sided, by the t that `steadyrank.stats.pairs.corrected_t` corrects
-    for skewness: limits of 25 symmetric differences are 12% wider than Student's, of 100 3%.
-
-    >>> pairs = mean_difference(np.array([0.1, 0.3, 0.0, 0.2]), clusters=np.array([0, 0, 1, 1]))
-    >>> round(pairs.mean, 3), round(pairs.standard_error, 3), pairs.df, pairs.method
-    (0.15, 0.05, 1.0, 'CR2')
+    `differences` has one entry per topic, NaN where missing; topics of weight 0 are omitted.
+    `reach` is the largest possible difference on a topic: if all differences are equal but not 0,
+    limits allow for the share of topics that may differ by that much unseen (`unseen_share`).
+    Limits and p-values are one-sided, by the corrected t.
     """
     d = np.asarray(differences, np.float64)
     w = np.ones(len(d)) if weights is None else np.asarray(weights, np.float64)
@@ -378,9 +345,6 @@ def design_effect(
     rows: np.ndarray, clusters: np.ndarray, weights: np.ndarray | None = None
 ) -> float:
     """Return the variance of means of rows [row, topic] over that of independent topics, pooled.
-
-    For the differences of all pairs of runs, rows are the runs minus their mean on each topic: sums
-    of squares over pairs are a multiple of those over rows.
 
     >>> rows = np.array([[0.1, 0.1, 0.5, 0.5, 0.2, 0.2]])
     >>> round(design_effect(rows, np.array([0, 0, 1, 1, 2, 2])), 6)
@@ -446,20 +410,12 @@ def _inverse_roots(matrices: np.ndarray) -> np.ndarray:
 
 
 def effective_topics(weights: np.ndarray) -> float:
-    """Return (sum of weights)² / sum of squared weights: the equivalent number of equal weights.
-
-    >>> effective_topics(np.array([1.0, 1.0, 0.0]))
-    2.0
-    """
+    """Return (sum of weights)² / sum of squared weights: the equivalent number of equal weights."""
     return float(weights.sum() ** 2 / (weights @ weights))
 
 
 def reach_of(scores: np.ndarray) -> float:
-    """Return the largest possible difference on a topic: the range of scores, with 0.
-
-    >>> reach_of(np.array([[0.25, np.nan], [0.5, 0.75]])), reach_of(np.array([-1.0, 2.0]))
-    (0.75, 3.0)
-    """
+    """Return the largest possible difference on a topic: the range of scores, with 0."""
     known = scores[~np.isnan(scores)]
     return float(known.max(initial=0.0) - known.min(initial=0.0))
 

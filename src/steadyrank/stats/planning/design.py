@@ -10,10 +10,9 @@ difference is significant.
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -29,8 +28,8 @@ MOST_TOPICS = 10**15
 SMALLEST_BETA = 1e-9
 """Smallest beta: powers closer to 1 are not computed to enough digits."""
 
-MOST_STEPS = 300
-"""Limit of a search that usually takes ten steps."""
+HALVINGS = 64
+"""Steps of a bisection to the last digits of a float."""
 
 ENDLESS = 1e12
 """Degrees of freedom from which those of the error count as infinite."""
@@ -81,150 +80,74 @@ def fewest(is_enough: Callable[[int], bool], *, guess: float, least: int, most: 
     return high
 
 
-def f_power(noncentrality: float, df1: float, df2: float, alpha: float = 0.05) -> float:
-    """Return the probability that an F test at level alpha rejects, given the noncentrality.
-
-    Poisson mixture of central tails: sum over j of Poisson(j; noncentrality / 2) times
-    P(Beta(df1/2 + j, df2/2) > x), x = df1 c / (df1 c + df2), c the critical value. SciPy's
-    noncentral F is exact only to 1e-4 in older versions, which would change numbers of topics.
-
-    >>> round(f_power(15.65, 9, 990), 4)
-    0.7959
-    """
-    check_open_unit("alpha", alpha)
+def f_power(noncentrality: ArrayLike, df1: Any, df2: Any, alpha: Any = 0.05) -> np.ndarray:
+    """Return the probability that an F test at level alpha rejects, given the noncentrality."""
+    shift, df2 = np.asarray(noncentrality, np.float64), np.minimum(df2, ENDLESS)
     # Computed from the lower tail, where small alphas keep their digits.
-    critical = 1.0 / float(special.fdtri(df2, df1, alpha))
-    if noncentrality > LARGE_NONCENTRALITY:
-        reach = (noncentrality + df1) / (df1 * critical)
-        return float(special.gammainc(0.5 * df2, 0.5 * df2 * reach))
-    j, weight = _poisson_rule(0.5 * noncentrality)
-    x = df1 * critical / (df1 * critical + df2)
-    return float(min(1.0, weight @ _tails(0.5 * df1 + j, 0.5 * df2, x)))
+    critical = 1.0 / special.fdtri(df2, df1, alpha)
+    far = special.gammainc(0.5 * df2, 0.5 * df2 * (shift + df1) / (df1 * critical))
+    near = 1.0 - special.ncfdtr(df1, df2, np.minimum(shift, LARGE_NONCENTRALITY), critical)
+    power = np.where(shift > LARGE_NONCENTRALITY, far, near)
+    return np.asarray(np.where(shift == 0.0, alpha, power))
 
 
-def _poisson_rule(mean: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return values j and weights of a Poisson distribution; in steps of sd / 8 if it is wide."""
-    sd = math.sqrt(mean)
-    step = max(1.0, math.floor(sd / 8.0))
-    j = np.arange(max(0.0, math.floor(mean - 9.0 * sd - 9.0)), mean + 9.0 * sd + 20.0, step)
-    log_weight = special.xlogy(j, mean) - special.gammaln(j + 1.0)
-    weight = np.exp(log_weight - log_weight.max())
-    return j, weight / weight.sum()
+def noncentrality_for_power(power: float, df1: Any, df2: Any, alpha: Any = 0.05) -> np.ndarray:
+    """Return the smallest noncentrality at which F tests have this power, which is above alpha.
 
-
-WIDE = 1e-3
-"""Smallest difference of two tails with thirteen digits."""
-
-
-def _tails(a: np.ndarray, b: float, x: float) -> np.ndarray:
-    """Return P(Beta(a, b) > x) for ascending a; recursively if these are 1 apart.
-
-    Adjacent tails differ by x^a (1 - x)^b / (a B(a, b)), the next ones by x (a + b) / (a + 1) times
-    as much. SciPy computes only the largest of these differences, which gives their scale.
+    With infinite df2 the test is chi-square.
     """
-    if len(a) < 2 or a[1] - a[0] != 1.0:
-        return np.asarray(special.betaincc(a, b, x))
-    growth = np.log(x * (a[:-2] + b) / (a[:-2] + 1.0))
-    steps = np.concatenate([[0.0], np.cumsum(growth)])
-    largest = int(np.argmax(steps))
-    first, below, above = special.betaincc(a[[0, largest, largest + 1]], b, x)
-    if not above - below > WIDE:
-        return np.asarray(special.betaincc(a, b, x))
-    added = np.cumsum(np.exp(steps - steps[largest]))
-    return np.concatenate([[first], first + (above - below) * added])
 
+    def is_short(root: np.ndarray) -> np.ndarray:
+        return np.asarray(f_power(np.square(root), df1, df2, alpha) < power)
 
-def noncentrality_for_power(
-    power: float, df1: float, df2: float, alpha: float = 0.05, *, guess: float = 16.0
-) -> float:
-    """Return the noncentrality at which an F test at level alpha has this power, above alpha.
-
-    Bracketed from a guess, then by secant steps and bisection in turn: on the normal scale, power
-    is nearly linear in the root of the noncentrality. SciPy's root finders take longer to import
-    than this takes. With infinite df2 the test is chi-square.
-
-    >>> round(noncentrality_for_power(0.7959, 9, 990), 2)
-    15.65
-    """
-    goal, start = float(special.ndtri(power)), math.sqrt(guess)
-
-    def surplus(root: float) -> float:
-        found = f_power(root * root, df1, min(df2, ENDLESS), alpha)
-        return min(float(special.ndtri(found)), 9.0) - goal
-
-    low, high, step = 0.0, start, 0.02 * start
-    below, above = surplus(low), surplus(high)
-    while above < 0.0:
-        low, below = high, above
-        high, step = high + step, 2.0 * step
-        above = surplus(high)
-    root, nudge = high, 1e-12
-    for number in range(MOST_STEPS):
-        line = low - below * (high - low) / (above - below)
-        root = 0.5 * (low + high) if number % 2 else line
-        value = surplus(root)
-        if abs(value) < 1e-11 or high - low < 1e-12 * high:
-            break
-        low, below, high, above = (
-            (root, value, high, above) if value < 0.0 else (low, below, root, value)
-        )
-    while surplus(root) < 0.0:  # at least the requested power, despite rounding
-        root, nudge = root * (1.0 + nudge), 2.0 * nudge
-    return root * root
+    high = np.full(np.broadcast_shapes(*map(np.shape, (df1, df2, alpha))), 8.0)
+    while (short := is_short(high)).any():
+        high = np.where(short, 2.0 * high, high)
+    low = np.zeros_like(high)
+    for _ in range(HALVINGS):
+        middle = 0.5 * (low + high)
+        short = is_short(middle)
+        low, high = np.where(short, middle, low), np.where(short, high, middle)
+    return np.asarray(np.square(high))
 
 
 FEWEST_CORRECTED = 5
 """Fewest topics for which the corrected test can be significant."""
 
 
-def corrected_level(alpha: float, n: float) -> float:
+def corrected_level(alpha: float, n: ArrayLike) -> np.ndarray:
     """Return the level of Student's test of n topics that is equivalent to the corrected test.
 
     A limit of the corrected t test, used by `compare`, is c + G (2 c² + 1) / 6 standard errors away
     instead of Student's quantile c (`stats.pairs.corrected_t`), with the G of differences without
     skewness. 0 below five topics.
 
-    >>> round(corrected_level(0.05, 50), 4)
-    0.0366
+    >>> corrected_level(0.05, [4, 50, np.inf]).round(4).tolist()
+    [0.0, 0.0366, 0.05]
     """
-    if n < FEWEST_CORRECTED:
-        return 0.0
-    c = -special.stdtrit(n - 1.0, 0.5 * alpha)
-    reach = corrected_reach(c, adverse(np.zeros(()), n))
-    return 2.0 * float(special.stdtr(n - 1.0, -reach))
+    size = np.minimum(np.asarray(n, np.float64), ENDLESS)
+    df = np.maximum(size, FEWEST_CORRECTED) - 1.0
+    c = -special.stdtrit(df, 0.5 * alpha)
+    reach = corrected_reach(c, adverse(np.zeros_like(size), size))
+    level = np.where(size < ENDLESS, 2.0 * special.stdtr(df, -reach), alpha)
+    return np.where(size < FEWEST_CORRECTED, 0.0, level)
 
 
 def t_power(difference: ArrayLike, sd: ArrayLike, n: ArrayLike, alpha: float = 0.05) -> np.ndarray:
     """Return the power of a two-sided paired t test of n topics, given the true mean difference.
 
-    P(|T| > t) with T noncentral t, n - 1 degrees of freedom, noncentrality sqrt(n) difference / sd
-    and t the two-sided critical value; `sd` is that of the differences by topic. Arguments
-    broadcast; n may be real. Assumes normal differences. Do not compute it from the observed
-    difference of the same data ("post hoc power"), which is a function of the p-value. NaN for
-    n < 2 or a missing argument; if sd is 0 it is 1, or 0 for a difference of 0.
-
-    Reference: Hoenig and Heisey 2001, doi:10.1198/000313001300339897; Sakai 2016,
-    doi:10.1007/s10791-015-9273-z.
-
-    >>> t_power(0.05, 0.2, 128).round(4).item()
-    0.8015
+    `sd` is that of the differences by topic; n may be real. Its square is an F test with the
+    noncentrality n (difference / sd)². NaN for n < 2 or a missing argument; if sd is 0 it is 1, or
+    0 for a difference of 0.
     """
     check_open_unit("alpha", alpha)
     shift, spread, size = (
         np.asarray(values, dtype=np.float64) for values in np.broadcast_arrays(difference, sd, n)
     )
-    known = (size >= 2.0) & ~np.isnan(shift + spread)
-    power = np.full(shift.shape, np.nan)
-    given = zip(shift[known], spread[known], size[known], strict=True)
-    power[known] = [_t_power(float(d), float(sd), float(n), alpha) for d, sd, n in given]
-    return power
-
-
-def _t_power(difference: float, sd: float, n: float, alpha: float) -> float:
-    """Return the power of one test; the square of t is F with 1 and n - 1 degrees of freedom."""
-    if sd == 0.0 or difference == 0.0:
-        return alpha if sd > 0.0 else float(difference != 0.0)
-    return f_power(n * (difference / sd) ** 2, 1, n - 1.0, alpha)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = f_power(size * np.square(shift / spread), 1, size - 1.0, alpha)
+    power = np.where(spread == 0.0, shift != 0.0, found)
+    return np.where((size >= 2.0) & ~np.isnan(shift + spread), power, np.nan)
 
 
 def smallest_difference(
@@ -232,22 +155,21 @@ def smallest_difference(
 ) -> np.ndarray:
     """Return the mean difference that a two-sided paired t test detects with this power.
 
-    Solves t_power(difference, sd, n, alpha) = power; the solution is sd times a function of n.
-    With `corrected` for the test of `compare` (`corrected_level`), infinite below five topics.
-    `sd` is that of the differences by topic; arguments broadcast. Assumes normal differences. A
-    smaller observed difference is no evidence of equality: that requires an equivalence test. 0 if
-    power is at most alpha, NaN for n < 2 or a missing argument.
-
-    Reference: Sakai 2016, doi:10.1007/s10791-015-9273-z.
-
-    >>> smallest_difference([0.1, 0.2], 50).round(4).tolist()
-    [0.0404, 0.0808]
+    `sd` is that of the differences by topic. With `corrected` for the test of `compare`, infinite
+    below five topics. 0 if power is at most alpha, NaN for n < 2 or a missing argument. Sakai 2016,
+    doi:10.1007/s10791-015-9273-z.
     """
     check_open_unit("alpha", alpha)
     check_open_unit("power", power)
     spread, size = (np.asarray(values, dtype=np.float64) for values in np.broadcast_arrays(sd, n))
     sizes, place = np.unique(size, return_inverse=True)
-    effects = np.array([_smallest_effect(float(n), alpha, power, corrected) for n in sizes])
+    effects = np.where(sizes >= 2.0, 0.0, np.nan)
+    if power > alpha:
+        level = corrected_level(alpha, sizes) if corrected else np.full(len(sizes), alpha)
+        effects[(sizes >= 2.0) & (level == 0.0)] = np.inf
+        some = (sizes >= 2.0) & (level > 0.0)
+        needed = noncentrality_for_power(power, 1, sizes[some] - 1.0, level[some])
+        effects[some] = np.sqrt(needed / sizes[some])
     effect = effects[place.reshape(size.shape)]
     # If no difference can be significant, neither can one without variance.
     endless = np.isinf(effect) & (spread == 0.0)
@@ -255,10 +177,9 @@ def smallest_difference(
 
 
 def detectable(smallest: ArrayLike) -> float:
-    """Return the detectable difference of a table, from those of its pairs.
+    """Return the detectable difference of a table, from those of its pairs: root mean square.
 
-    Their root mean square, which a pair with the mean variance detects, as in `plan` for the same
-    runs. NaN if none is known.
+    A pair with the mean variance detects it, as in `plan` for the same runs. NaN if none is known.
 
     >>> round(detectable(smallest_difference([0.1, 0.2], 50)), 4)
     0.0639
@@ -268,20 +189,6 @@ def detectable(smallest: ArrayLike) -> float:
     values = np.asarray(smallest, np.float64)
     known = values[~np.isnan(values)]
     return math.sqrt(float(np.square(known).mean())) if len(known) else math.nan
-
-
-@functools.lru_cache(maxsize=1024)
-def _smallest_effect(n: float, alpha: float, power: float, corrected: bool) -> float:
-    """Return the standardised difference with this power at n topics."""
-    if not n >= 2.0:
-        return math.nan
-    if power <= alpha:
-        return 0.0
-    if corrected:
-        alpha = corrected_level(alpha, n)
-        if alpha == 0.0:
-            return math.inf
-    return math.sqrt(noncentrality_for_power(power, 1, n - 1.0, alpha) / n)
 
 
 def range_power(
@@ -301,24 +208,13 @@ def range_power(
     m (n - 1) degrees of freedom, and `variance` is that of a system's scores over topics. With
     `paired`, all systems share the topics: (m - 1)(n - 1), and `variance` is the residual of the
     two-way layout; for two systems this is the paired t test, and the residual is half the variance
-    of differences; with `corrected` the corrected test. Assumes normal scores of equal variance.
-
-    Reference: Sakai and Shang 2016, section 3; Sakai 2016, doi:10.1007/s10791-015-9273-z.
-
-    >>> round(range_power(0.15, 0.114, 159, systems=10), 4)
-    0.7987
-    >>> round(range_power(0.05, 0.04 / 2, 128, paired=True), 4)
-    0.8015
+    of differences; with `corrected` the corrected test. Sakai and Shang 2016, section 3.
     """
-    level = corrected_level(alpha, n) if corrected else alpha
+    level = float(corrected_level(alpha, n)) if corrected else alpha
     if level == 0.0:
         return 0.0
-    return f_power(
-        n * (difference * difference) / (2.0 * variance),
-        systems - 1,
-        error_df(n, systems, paired),
-        level,
-    )
+    shift = n * (difference * difference) / (2.0 * variance)
+    return float(f_power(shift, systems - 1, error_df(n, systems, paired), level))
 
 
 def error_df(n: float, systems: int, paired: bool) -> float:
@@ -336,13 +232,7 @@ def topics_for_range(
     beta: float = 0.2,
     corrected: bool = False,
 ) -> int:
-    """Return the smallest n >= 2 with range_power(difference, variance, n) >= 1 - beta.
-
-    >>> topics_for_range(0.15, 0.114, systems=10), topics_for_range(0.05, 0.02, paired=True)
-    (160, 128)
-    >>> topics_for_range(0.05, 0.02, paired=True, corrected=True)
-    133
-    """
+    """Return the smallest n >= 2 with range_power(difference, variance, n) >= 1 - beta."""
     check_rates(alpha, beta)
     asked = {"systems": systems, "paired": paired, "alpha": alpha, "corrected": corrected}
 
@@ -363,21 +253,14 @@ def smallest_range(
     beta: float = 0.2,
     corrected: bool = False,
 ) -> float:
-    """Return the difference between best and worst that n topics detect with power 1 - beta.
-
-    Solves range_power(difference, variance, n) = 1 - beta; infinite if there is no solution.
-
-    >>> round(smallest_range(0.114, 160, systems=10), 4)
-    0.1497
-    """
+    """Return the difference between best and worst that n topics detect with power 1 - beta."""
     check_rates(alpha, beta)
-    if corrected:
-        alpha = corrected_level(alpha, n)
-        if alpha == 0.0:
-            return math.inf
+    level = float(corrected_level(alpha, n)) if corrected else alpha
+    if level == 0.0:
+        return math.inf
     df2 = error_df(n, systems, paired)
-    noncentrality = noncentrality_for_power(1.0 - beta, systems - 1, df2, alpha)
-    return math.sqrt(2.0 * noncentrality * variance / n)
+    needed = float(noncentrality_for_power(1.0 - beta, systems - 1, df2, level))
+    return math.sqrt(2.0 * needed * variance / n)
 
 
 def expected_width(variance: float, n: float, *, paired: bool = True, alpha: float = 0.05) -> float:
@@ -385,12 +268,7 @@ def expected_width(variance: float, n: float, *, paired: bool = True, alpha: flo
 
     2 t E[S] sqrt(2 / n), E[S] = sqrt(2 variance / df) Gamma((df + 1) / 2) / Gamma(df / 2), t the
     critical value; df is n - 1 if `paired`, where `variance` is half the variance of differences,
-    and 2 (n - 1) otherwise. Assumes normal scores.
-
-    Reference: Sakai 2016, doi:10.1007/s10791-015-9273-z.
-
-    >>> round(expected_width(0.029, 92), 5)
-    0.09948
+    and 2 (n - 1) otherwise. Sakai 2016, doi:10.1007/s10791-015-9273-z.
     """
     df = error_df(n, 2, paired)
     critical = -float(special.stdtrit(df, alpha / 2))
@@ -408,11 +286,7 @@ def _expected_sd(df: float) -> float:
 def topics_for_width(
     width: float, variance: float, *, paired: bool = True, alpha: float = 0.05
 ) -> int:
-    """Return the smallest n >= 2 with expected_width(variance, n) <= width.
-
-    >>> topics_for_width(0.1, 0.029)
-    92
-    """
+    """Return the smallest n >= 2 with expected_width(variance, n) <= width."""
     check_open_unit("alpha", alpha)
 
     def enough(n: int) -> bool:
@@ -423,7 +297,6 @@ def topics_for_width(
 
 
 def _smallest_size(enough: Callable[[int], bool], guess: float) -> int:
-    """Return the smallest n >= 2 that is enough, if every larger n is."""
     found = fewest(enough, guess=guess, least=2, most=MOST_TOPICS)
     if found is None:
         raise _too_many()
@@ -457,21 +330,14 @@ def nagata(
 ) -> NagataFormula:
     """Return the published approximation for "anova", "ttest" or "interval".
 
-    - anova: 2 lambda variance / difference², lambda = c0 + c1 sqrt(m - 1) by Nagata. Published only
-      for four pairs of alpha and beta; it approximates the limit of many topics, with an error of
-      7.6 % at m = 2 (.05, .20) and within 1 % from m = 5 on. The exact power of the result is
-      slightly below 1 - beta for many systems.
+    - anova: 2 lambda variance / difference², lambda = c0 + c1 sqrt(m - 1), published only for four
+      pairs of alpha and beta; within 1 % of the limit of many topics from m = 5 on.
     - ttest: (z sd / difference)² + z_alpha²/2 paired, sd that of differences, and
       2 (z sd / difference)² + z_alpha²/4 for each system unpaired, with z the sum of the upper
       alpha/2 and beta points of the normal law.
     - interval: 8 z_alpha² variance / width², the start of the published search.
 
     Reference: Nagata 2003; the pair .05, .20 by Sakai and Shang 2016, Table 3.
-
-    >>> nagata("anova", systems=10).topics(0.15, 0.114), nagata("ttest").topics(0.05, 0.02)
-    (159, 128)
-    >>> round(nagata("ttest").size(0.02, 128), 4), nagata("interval").topics(0.1, 0.029)
-    (0.0499, 90)
     """
     upper = -float(special.ndtri(check_open_unit("alpha", alpha) / 2))
     if method == "interval":

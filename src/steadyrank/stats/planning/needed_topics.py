@@ -22,8 +22,8 @@ from steadyrank.stats.planning.design import (
     MOST_TOPICS,
     check_rates,
     corrected_level,
+    f_power,
     noncentrality_for_power,
-    range_power,
 )
 from steadyrank.stats.planning.variance import assured
 
@@ -81,23 +81,15 @@ def needed_topics(
 ) -> NeededTopics:
     """Return the topics for which differences observed on n topics are significant by a t test.
 
-    `variance` is that of the differences by topic (ddof 1); the arguments broadcast. `alpha` is the
-    level of one comparison, two-sided: for k comparisons that are corrected together, use the
-    family's over k, which suffices for any stepdown correction. `confidence` is that of the
-    interval of each pair; `variance_df` are the effective degrees of freedom of its variance
-    (`pair_df`). With `corrected` the test is that of `compare`.
+    `variance` is that of the differences by topic (ddof 1). `alpha` is the level of one comparison,
+    two-sided; `confidence` is that of each pair's interval; `variance_df` are the effective degrees
+    of freedom of its variance (`pair_df`). With `corrected` the test is that of `compare`.
 
-    The number depends only on the standardised difference delta = difference / sd. The statistic
-    t = sqrt(n) difference / sd has the noncentral t distribution with noncentrality sqrt(n) delta,
+    The number depends only on the standardised difference delta = difference / sd. The statistic t
+    = sqrt(n) difference / sd has the noncentral t distribution with noncentrality sqrt(n) delta,
     which gives an exact interval of delta for normal differences; the topics at its limits are the
-    interval. If it contains 0, no number of topics is certain to suffice: the upper limit is
-    infinite, and the number for the observed difference is meaningless (197,000 topics for 0.001
-    with the variance below). Without a difference no number suffices; for a difference without
-    variance two topics do. It is no guarantee: runs selected as the best differ less than observed.
-
-    >>> needed = needed_topics([0.02, 0.05], 0.025, 50)
-    >>> needed.topics.tolist(), needed.low.tolist(), needed.high.tolist()
-    ([493.0, 81.0], [51.0, 24.0], [inf, 8404.0])
+    interval. If it contains 0, the upper limit is infinite. Without a difference no number
+    suffices; for a difference without variance two topics do.
     """
     check_rates(alpha, beta)
     if alpha < SMALLEST_LEVEL:
@@ -192,14 +184,12 @@ def _interpolated(
         is_enough = np.interp(np.exp(-middle), shares, values) <= standardised * np.exp(middle / 2)
         low, high = np.where(is_enough, low, middle), np.where(is_enough, middle, high)
     n = np.exp(high)
-    whole = np.ceil(n)
-    near = (np.abs(n - np.round(n)) < NEAR_WHOLE / n) & (n < LARGE)
-    for place in np.flatnonzero(near):
-        guess = round(float(n[place]))
-        power = range_power(
-            float(standardised[place]), 0.5, guess, paired=True, alpha=alpha, corrected=corrected
-        )
-        whole[place] = guess if power >= 1.0 - beta else guess + 1
+    whole, guess = np.ceil(n), np.round(n)
+    near = np.flatnonzero((np.abs(n - guess) < NEAR_WHOLE / n) & (n < LARGE))
+    guess = guess[near]
+    level = corrected_level(alpha, guess) if corrected else alpha
+    power = f_power(guess * np.square(standardised[near]), 1, guess - 1.0, level)
+    whole[near] = np.where(power >= 1.0 - beta, guess, guess + 1.0)
     return np.where(whole <= MOST_TOPICS, whole, np.inf)
 
 
@@ -208,15 +198,8 @@ def _noncentralities(alpha: float, beta: float, corrected: bool) -> tuple[np.nda
     """Return numbers of topics, infinity last, and sqrt(n) delta with power 1 - beta."""
     rising = SMALL * STEP ** np.arange(1, math.ceil(math.log(FAR / SMALL, STEP)) + 1)
     sizes = np.concatenate([np.arange(2.0, SMALL + 1), np.ceil(rising), [np.inf]])
-    critical = -float(special.ndtri(alpha / 2.0))
-    noncentralities = np.full(len(sizes), np.inf)
-    start = critical - float(special.ndtri(beta))
-    # From many topics to few: each solution is the start of the next search.
-    for place in range(len(sizes) - 1, -1, -1):
-        is_finite = np.isfinite(sizes[place])
-        level = corrected_level(alpha, sizes[place]) if is_finite and corrected else alpha
-        if level == 0.0:
-            break
-        found = noncentrality_for_power(1.0 - beta, 1, sizes[place] - 1.0, level, guess=start**2)
-        start = noncentralities[place] = math.sqrt(found)
+    level = corrected_level(alpha, sizes) if corrected else np.full(len(sizes), alpha)
+    noncentralities, some = np.full(len(sizes), np.inf), level > 0.0
+    found = noncentrality_for_power(1.0 - beta, 1, sizes[some] - 1.0, level[some])
+    noncentralities[some] = np.sqrt(found)
     return sizes, noncentralities

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtr
 
 from steadyrank.compute.blas import one_blas_thread
 from steadyrank.errors import InputError, arg
@@ -37,7 +37,6 @@ from steadyrank.stats.pairs.result import (
 )
 from steadyrank.stats.pairs.tests import differences, moments, row_moments
 from steadyrank.stats.pairs.topic_design import Units
-from steadyrank.stats.planning.design import whole_size
 from steadyrank.stats.planning.variance import pair_df
 from steadyrank.stats.run_means import SAME_MEAN
 
@@ -48,15 +47,9 @@ def error_rate(
     """Return the probability that two experiments contradict each other, given the true difference.
 
     p1 (1 - p2) + p2 (1 - p1) with p = Phi(-difference / sqrt(variance / n)) the probability that an
-    experiment of n topics orders the runs wrongly; for equal sizes eq. 8, 2 p (1 - p), at most 1/2.
-    `variance` is that of differences by topic: s_a² + s_b² - 2 s_ab for runs on the same topics,
-    s_a² + s_b² as in eq. 3 for runs on different topics. Arguments broadcast, n may be real.
-
-    Assumes nearly normal means and ignores ties. For an observed difference use `predictive_rate`.
-    Without variance the rate is 0, or 1/2 for a difference of 0. NaN for a missing argument.
-
-    >>> error_rate(0.03, 0.04 + 0.045 - 2 * 0.03, [50, 100]).round(4).tolist()
-    [0.1636, 0.0561]
+    experiment of n topics orders the runs wrongly; for equal sizes eq. 8, 2 p (1 - p). `variance`
+    is that of differences by topic: s_a² + s_b² - 2 s_ab for runs on the same topics, s_a² + s_b²
+    as in eq. 3 for runs on different topics. Without variance 0, or 1/2 for a difference of 0.
     """
     wrong = ndtr(-_standardised(difference, variance, n))
     second = wrong if other_n is None else ndtr(-_standardised(difference, variance, other_n))
@@ -68,11 +61,7 @@ def approximate_error_rate(difference: ArrayLike, variance: ArrayLike, n: ArrayL
 
     It uses Williams' Phi(z) = (1 + sqrt(1 - exp(-2 z² / pi))) / 2 for z >= 0 (Annals of
     Mathematical Statistics 17, 1946; eq. 12 of the paper prints 2 instead of 4, from which eq. 13
-    would not follow). It is below `error_rate` by at most 0.0058; very small rates are too small by
-    orders of magnitude.
-
-    >>> approximate_error_rate(0.03, 0.025, [50, 100]).round(4).tolist()
-    [0.159, 0.0505]
+    would not follow). It is below `error_rate` by at most 0.0058.
     """
     return np.asarray(0.5 * np.exp(-2.0 / np.pi * _standardised(difference, variance, n) ** 2))
 
@@ -83,40 +72,13 @@ def predictive_rate(
     """Return the probability that a second experiment reverses an *observed* mean difference.
 
     Phi(-|difference| / sqrt(variance / n + variance / other_n)): the difference was observed on n
-    topics, and the second experiment has `other_n` other topics, by default n. The true difference
-    is known only through the observed one, so that the variances of both experiments count: for
-    infinite `other_n` the rate is Phi(-|difference| / sqrt(variance / n)), which is not small for
-    most observed differences.
-
-    Assumes nearly normal means, a known variance (some 25 topics) and a uniform prior of true
-    differences. The rate is too low for runs selected as the best, or if all runs are similar.
-
-    >>> predictive_rate(0.02, 0.025, 50, [50, 1000, np.inf]).round(3).tolist()
-    [0.264, 0.191, 0.186]
+    topics, and the second experiment has `other_n` other topics, by default n. Assumes a uniform
+    prior of true differences: too low for runs selected as the best, or if all runs are similar.
     """
     size = np.asarray(n, np.float64)
     other = size if other_n is None else np.asarray(other_n, np.float64)
     _check_sizes(size, other)
     return np.asarray(ndtr(-_standardised(difference, variance, 1.0 / (1.0 / size + 1.0 / other))))
-
-
-def topics_for_error_rate(
-    difference: ArrayLike, variance: ArrayLike, rate: float = 0.05
-) -> np.ndarray:
-    """Return the topics per experiment for which a true difference has `error_rate` <= rate.
-
-    ceil(variance (Phi^-1(p) / difference)²) with p = (1 - sqrt(1 - 2 rate)) / 2; at least 1, and
-    infinite where there is no difference. Whole numbers, as floats.
-
-    >>> topics_for_error_rate(0.03, 0.025, 0.05).item()
-    106.0
-    """
-    if not 0.0 < rate < 0.5:
-        raise InputError(f"a target error rate must lie strictly between 0 and 0.5, got {rate}")
-    quantile = float(ndtri(rate / (1.0 + np.sqrt(1.0 - 2.0 * rate))))
-    with np.errstate(divide="ignore"):
-        size = (quantile / _standardised(difference, variance, 1.0)) ** 2
-    return whole_size(size)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -140,12 +102,7 @@ class PairVariances:
 
 
 def pair_variances(scores: ArrayLike, pairs: ArrayLike) -> PairVariances:
-    """Return means, variances (ddof 1) and covariance of pairs of rows of scores [run, topic].
-
-    >>> variances = pair_variances([[0.3, 0.5, 0.4], [0.2, 0.5, 0.3]], [[0, 1]])
-    >>> variances.covariance.round(4).tolist(), variances.variance.round(4).tolist()
-    ([0.015], [0.0033])
-    """
+    """Return means, variances (ddof 1) and covariance of pairs of rows of scores [run, topic]."""
     matrix, chosen = checked(scores, pairs)
     has_gaps = bool(np.isnan(matrix).any())
     n = np.zeros(len(chosen), np.int64)
@@ -201,6 +158,9 @@ LEAST_SQUARES, LOG_LINEAR, NONE = "least squares", "log-linear", ""
 STEPS = 96
 """Number of rates of decay on the initial grid."""
 
+HALVINGS = 60
+"""Steps of a bisection."""
+
 SLOWEST, FASTEST = 1e-4, 200.0
 """Smallest and largest decay over the span of sizes; beyond, only one rate or none differs."""
 
@@ -226,19 +186,9 @@ def fit_decays(sizes: ArrayLike, rates: ArrayLike, *, weights: ArrayLike | None 
     search is only over b2, and finds the smallest of several minima. If least squares finds no
     decay, the fit is the straight line through the logarithms of the positive rates, if that
     decreases. No fit with fewer than three positive rates. `weights` [series, size] are the counts
-    of the rates; rates that are NaN or have weight 0 are omitted.
-
-    The curve is not reliable far outside its sizes: rates of many pairs together fall more and more
-    slowly, so that it is too low there. It has no interval, because none is known to be valid. With
-    ten normal systems on 50 or 200 topics, fitted up to half of them and extrapolated to all and to
-    twice as many, the central 95 % of refits to resampled splits contained the true rate in 18 to
-    42 % of 60 to 120 studies each, since splits of one topic set contain no other topics. Refits to
-    resampled topics contained it in 78 to 100 %, with bands wider than the rate, at two hundred
-    times the work.
-
-    >>> fit = fit_decays([5, 10, 15, 20, 25], [[0.312, 0.221, 0.16, 0.109, 0.081]])
-    >>> fit.b1.round(4).item(), fit.b2.round(4).item(), fit.at([50]).round(4).item()
-    (0.4388, 0.0683, 0.0145)
+    of the rates; rates that are NaN or have weight 0 are omitted. The curve has no interval: the
+    central 95 % of refits to resampled splits of normal systems contained the true rate in 18 to 42
+    % of the studies.
     """
     n, rate, weight = _checked(sizes, rates, weights)
     enough = ((rate > 0.0) & (weight > 0.0)).sum(axis=1) >= FEWEST
@@ -258,13 +208,7 @@ def fit_decays(sizes: ArrayLike, rates: ArrayLike, *, weights: ArrayLike | None 
 def log_linear(
     n: np.ndarray, rate: np.ndarray, *, weight: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return b1 and b2 of the lines log b1 - b2 n through the positive rates [series, size].
-
-    >>> rates = np.array([[0.312, 0.221, 0.16, 0.109, 0.081]])
-    >>> b1, b2 = log_linear(np.array([5.0, 10, 15, 20, 25]), rates, weight=np.ones_like(rates))
-    >>> b1.round(4).item(), b2.round(4).item()
-    (0.4377, 0.0681)
-    """
+    """Return b1 and b2 of the lines log b1 - b2 n through the positive rates [series, size]."""
     used = np.where(rate > 0.0, weight, 0.0)
     height = np.log(np.where(rate > 0.0, rate, 1.0))
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -319,29 +263,14 @@ def _least_squares(
 def _stationary(
     n: np.ndarray, rate: np.ndarray, weight: np.ndarray, low: np.ndarray, high: np.ndarray
 ) -> np.ndarray:
-    """Return the b2 in (low, high) at which the two means of n agree, by Newton's method."""
-    low, high = low.copy(), high.copy()
-    b2 = 0.5 * (low + high)
-    powers = np.stack([np.ones_like(n), n, n * n], axis=1)
-    for _ in range(60):
+    """Return the b2 in (low, high) at which the two means of n agree, by bisection."""
+    for _ in range(HALVINGS):
+        b2 = 0.5 * (low + high)
         e = np.exp(-b2[:, None] * n)
-        own, own_spread = _mean_and_variance((weight * e * e) @ powers)
-        seen, seen_spread = _mean_and_variance((weight * rate * e) @ powers)
-        gap = own - seen
-        low, high = np.where(gap > 0.0, b2, low), np.where(gap > 0.0, high, b2)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            step = b2 - gap / (seen_spread - 2.0 * own_spread)
-        before, b2 = b2, np.where((step >= low) & (step <= high), step, 0.5 * (low + high))
-        if (np.abs(b2 - before) <= 1e-12 * b2).all():
-            break
-    return np.asarray(b2)
-
-
-def _mean_and_variance(sums: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return mean and variance from sums of weights, weights times n, and weights times n²."""
-    total, first, second = sums.T
-    mean = first / total
-    return mean, second / total - mean**2
+        own, seen = weight * e * e, weight * rate * e
+        is_above = (own @ n) * seen.sum(axis=1) > (seen @ n) * own.sum(axis=1)
+        low, high = np.where(is_above, b2, low), np.where(is_above, high, b2)
+    return np.asarray(0.5 * (low + high))
 
 
 USUAL, USUAL_WEIGHT = 0.65, 3.0
@@ -353,20 +282,13 @@ LEAST_CONSTANT = 0.02
 SAMPLED = 8192
 """Number of pairs from which a constant is computed; of more, every k-th by the size of t."""
 
-HALVINGS = 40
-
 
 def swap_chances(scores: np.ndarray, pairs: np.ndarray) -> np.ndarray:
     """Return the probability that the same number of new topics reverses each pair of runs.
 
     T(-c |t|), T Student's distribution function with n - 1 degrees of freedom, t that of the paired
-    test, c the constant of all pairs of the runs (`swap_constant`). Pairs of scores [run, topic]
-    are compared on the topics that both have. 1/2 for equal means; NaN for fewer than two common
-    topics. For runs selected as the best, the probability is too low by .02 to .05.
-
-    >>> scores = np.random.default_rng(1).normal(size=(4, 20)) + [[0.9], [0.6], [0.3], [0.0]]
-    >>> swap_chances(scores, np.array([[0, 1], [0, 3]])).round(2).tolist()
-    [0.23, 0.0]
+    test, c the constant of all pairs of the runs (`swap_constant`). 1/2 for equal means; NaN for
+    fewer than two common topics.
     """
     t, df = _paired_t(scores, all_pairs(len(scores)))
     constant = swap_constant(t, df, len(scores))
@@ -385,11 +307,11 @@ def swap_share(scores: np.ndarray) -> float:
 
 def unit_swap_share(units: Units) -> float:
     """Return the swap share of units that may differ in weight, such as types of datasets."""
-    value, pairs = units.value, all_pairs(len(units.sums))
-    difference = value[pairs[:, 0]] - value[pairs[:, 1]]
-    df = np.full(len(pairs), float(len(units.share) - len(units.sizes)))
+    pairs = all_pairs(len(units.sums))
+    difference = np.subtract(*units.value[pairs.T])
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.where(np.abs(difference) <= SAME_MEAN, 0.0, difference / unit_errors(units, pairs))
+    df = np.full(len(pairs), float(len(units.share) - len(units.sizes)))
     constant = swap_constant(t, df, len(units.sums))
     return share_of(special.stdtr(df, -constant * np.abs(t)), difference)
 

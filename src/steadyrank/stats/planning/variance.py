@@ -52,22 +52,13 @@ class PooledVariance:
 def pooled_variance(scores: ArrayLike) -> PooledVariance:
     """Return V_E of scores [run, topic]: the pooled sums of squares of runs about their means.
 
-    sum (x_ij - mean_i)² / sum (n_i - 1) over the cells with scores; for one run its sample
-    variance. It includes the differences of topics in difficulty: in the two-way layout its
-    expectation is topic variance + residual variance.
-
+    sum (x_ij - mean_i)² / sum (n_i - 1) over the cells with scores (Sakai and Shang 2016, eq. 1).
     The scores of different runs on one topic are correlated, so V_E is less precise than its
-    degrees of freedom suggest. Effective ones match its variance: 2 V_E² / var(V_E) with
-    covariances C between runs, var = 2 sum C_ij² (n - 1) / df² for normal scores; or, if that gives
-    fewer, with the observed variance of the topics' contributions, which skewed scores inflate.
-    Assumes independent topics. With 44 runs that correlate by .7 on 25 topics, 95 % intervals cover
-    the true value in 94-95 % of simulations; those by m'(n'-1) degrees of freedom in 33 %.
-
-    Reference: Sakai and Shang 2016, eq. 1; Box 1954, doi:10.1214/aoms/1177728786.
-
-    >>> v = pooled_variance([[0.1, 0.5, 0.3], [0.2, float("nan"), 0.4]])
-    >>> round(v.value, 6), v.df, v.n_missing
-    (0.033333, 3, 1)
+    degrees of freedom suggest. Effective ones (Box 1954, doi:10.1214/aoms/1177728786) match its
+    variance: 2 V_E² / var(V_E) with covariances C between runs, var = 2 sum C_ij² (n - 1) / df² for
+    normal scores; or, if that gives fewer, with the observed variance of the topics' contributions.
+    With 44 runs that correlate by .7 on 25 topics, 95 % intervals cover the true value in 94-95 %
+    of simulations; those by m'(n'-1) degrees of freedom in 33 %.
     """
     matrix = check_scores(scores)
     centred, present = _centred_runs(matrix)
@@ -139,13 +130,9 @@ SKEWED = 1.5
 
 
 def assured(variance: ArrayLike, df: ArrayLike) -> np.ndarray:
-    """Return the variance to plan with for 80 % assurance.
+    """Return the variance for plans with 80 % assurance: V df / (10 % quantile of chi-square).
 
-    The estimate times df / (the 10 % quantile of chi-square). With the estimate itself, half of the
-    pilots give too few topics. A known variance has infinite degrees of freedom.
-
-    >>> assured(0.04, [24, 49, float("inf")]).round(4).tolist()
-    [0.0613, 0.0532, 0.04]
+    A known variance has infinite degrees of freedom.
     """
     half = 0.5 * np.asarray(df, np.float64)
     is_known = np.isinf(half)
@@ -158,9 +145,6 @@ def pair_df(differences: np.ndarray) -> np.ndarray:
 
     n - 1, or 2 / (2 / (n - 1) + k / n) if the excess kurtosis k is positive, from the variance of a
     variance. Missing topics are omitted; NaN for fewer than two topics.
-
-    >>> pair_df(np.array([[0.1, -0.1, 0.2, 0.0], [0.9, 0.0, 0.0, 0.0]])).round(2).tolist()
-    [3.0, 3.0]
     """
     n = (~np.isnan(differences)).sum(axis=1)
     squares = np.square(np.nan_to_num(differences - mean_of_present(differences)[:, None]))
@@ -175,18 +159,10 @@ STEADY_PILOT = 25
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pilot:
+class Pilot(PooledVariance):
     """The variance of a measure in pilot data, its precision, and its components."""
 
-    variance: float
-    """V_E: variance of a system's scores over topics, pooled over runs."""
     variance_interval: Interval
-    n_topics: int
-    n_runs: int
-    n_missing: int
-    df: int
-    effective_df: float
-    """Degrees of freedom for `variance_interval`."""
     topic_variance: float
     """Topic component of V_E in the two-way layout; NaN for one run."""
     residual_variance: float
@@ -194,6 +170,11 @@ class Pilot:
     residual_interval: Interval
     residual_effective_df: float
     """Degrees of freedom for `residual_interval`."""
+
+    @property
+    def variance(self) -> float:
+        """V_E: variance of a system's scores over topics, pooled over runs."""
+        return self.value
 
     @property
     def difference_variance(self) -> float:
@@ -220,13 +201,8 @@ def pilot_variance(matrix: np.ndarray, measure: str, *, confidence: float = 0.95
         )
     topic, residual, residual_interval, residual_df = _components(matrix, confidence)
     return Pilot(
-        variance=pooled.value,
+        **{name: getattr(pooled, name) for name in PooledVariance.__slots__},
         variance_interval=pooled.interval(confidence),
-        n_topics=pooled.n_topics,
-        n_runs=pooled.n_runs,
-        n_missing=pooled.n_missing,
-        df=pooled.df,
-        effective_df=pooled.effective_df,
         topic_variance=topic,
         residual_variance=residual,
         residual_interval=residual_interval,

@@ -1,9 +1,8 @@
-"""Do two rankings agree? Kendall's tau, tau_AP and rank-biased overlap, and intervals of tau.
+"""Do two rankings agree? Kendall's tau and tau_AP, and intervals of tau.
 
 For example of another measure, another topic set or a simulated collection. Rankings are scores;
 higher is better, equal scores tie. tau weights all ranks equally; tau_AP (Yilmaz, Aslam and
-Robertson 2008) gives more weight to the top. Rank-biased overlap (Webber, Moffat and Zobel 2010)
-compares the tops of rankings that differ in items and in length, which no correlation can.
+Robertson 2008) gives more weight to the top.
 """
 
 from __future__ import annotations
@@ -151,11 +150,7 @@ def taus_against(
     """Return Kendall's tau-b between one score vector and each row of `samples` [sample, system].
 
     The mean over simulated collections is the KRCC of Yang, Zhang and Song, SIGIR 2018. NaN if all
-    scores of the row or of the reference are equal; a missing score is an error. Rows are processed
-    in blocks, on `jobs` threads, which do not affect the result.
-
-    >>> taus_against([3.0, 2.0, 1.0], [[0.9, 0.5, 0.1], [0.5, 0.9, 0.1], [0.2, 0.2, 0.2]]).round(4)
-    array([1.    , 0.3333,    nan])
+    scores of the row or of the reference are equal.
     """
     scores = _check_complete("the reference", reference, 1)
     rows = _check_complete("samples", samples, 2)
@@ -290,11 +285,7 @@ def pairwise_tau_and_tau_ap(values: ArrayLike, *, ties: str = "a") -> PairCorrel
     """Return tau-b and tau_AP of all pairs of measures, from values [..., measure, system].
 
     Each measure is ranked once; one pass over a pair gives tau and both directions of tau_AP.
-    Leading axes are independent samples. Releases the GIL, so that threads can process samples.
-
-    >>> pairwise = pairwise_tau_and_tau_ap([[4, 3, 2, 1], [3, 4, 2, 1], [4, 3, 1, 2]])
-    >>> pairwise.tau.round(4).tolist(), pairwise.tau_ap.round(4).tolist()
-    ([0.6667, 0.6667, 0.3333], [0.3333, 0.7778, 0.1111])
+    Releases the GIL, so that threads can process samples.
     """
     check_choice("treatment of ties", ties, AP_TIES)
     if np.ndim(values) < 2:
@@ -344,111 +335,14 @@ def _two_rankings(a: ArrayLike, b: ArrayLike) -> np.ndarray:
 
 
 def _check_complete(name: str, values: ArrayLike, ndim: int) -> np.ndarray:
-    array = check_array(name, values, ndim)
+    array = np.ascontiguousarray(values, dtype=np.float64)
+    if np.ndim(values) != ndim:
+        raise InputError(f"{arg(name)}: expected {ndim} dimensions, got shape {np.shape(values)}")
     missing = np.isnan(array)
     if missing.any():
         place = np.argwhere(missing)[0].tolist()
         raise InputError(f"{name}: no score at {place}; omit systems without a score")
     return array
-
-
-def check_array(name: str, values: ArrayLike, ndim: int) -> np.ndarray:
-    """Return values as float64 with this number of dimensions; they may include NaN."""
-    array = np.ascontiguousarray(values, dtype=np.float64)
-    if np.ndim(values) != ndim:
-        raise InputError(f"{arg(name)}: expected {ndim} dimensions, got shape {np.shape(values)}")
-    return array
-
-
-EMPTY_RANKING = "empty_ranking"
-OVERLAP_TIES = ("a", "b", "w")
-
-
-def rbo(a: ArrayLike, b: ArrayLike, *, p: float = 0.9, ties: str = "a") -> RankCorrelation:
-    """Return the rank-biased overlap, extrapolated beyond the observed ranks.
-
-    (1 - p) sum over depths d of p^(d - 1) A(d), where A(d) is the share of their d best items that
-    both rankings share.
-
-    Parameters
-    ----------
-    a, b : array_like
-        Scores of the same items, NaN where a ranking lacks the item, so that rankings may differ in
-        items and in length.
-    p : float
-        Persistence: the closer to 1, the more depth matters. Values of different p are not
-        comparable.
-    ties : str
-        An item tied over ranks t to u counts (d - t + 1)/(u - t + 1) at depth d < u, its
-        probability to be among the first d; c are those parts in both rankings. "a", unknown order:
-        A = sum(c_a c_b)/d, the mean over all orders of tied items. "b", normalised, so that equal
-        rankings with ties have 1: sum(c_a c_b)/sqrt(sum c_a^2 sum c_b^2). "w", truly equal: an item
-        counts fully from rank t on, A = 2 sum(c_a c_b)/(sum c_a + sum c_b).
-
-    Returns
-    -------
-    RankCorrelation
-        A number between 0 and 1, with its method; NaN with a flag if a ranking is empty.
-
-    Notes
-    -----
-    Beyond the end of the shorter ranking, agreement on its unseen items is assumed to be that at
-    the end; with ties there, "a" is not exactly a mean over orders.
-
-    References
-    ----------
-    - Webber, Moffat & Zobel (2010). A similarity measure for indefinite rankings. ACM TOIS.
-      doi:10.1145/1852102.1852106
-    - Corsi & Urbano (2024). The treatment of ties in rank-biased overlap. SIGIR. arXiv:2406.07121
-
-    Examples
-    --------
-    >>> round(rbo([4, 3, 2, 1], [3, 4, 2, 1]).value, 4), round(rbo([4, 3, 2], [4, 3, 2]).value, 4)
-    (0.9, 1.0)
-    """
-    check_open_unit("p", p)
-    check_choice("treatment of ties", ties, OVERLAP_TIES)
-    rows = pair_of(check_array("a", a, 1), check_array("b", b, 1))
-    rows = rows[:, ~np.isnan(rows).all(axis=0)]
-    rows = rows[np.argsort((~np.isnan(rows)).sum(axis=1), kind="stable")]
-    short, long = (~np.isnan(rows)).sum(axis=1).tolist()
-    return RankCorrelation(
-        value=_extrapolated(rows, short, long, p, ties) if short else float("nan"),
-        n=rows.shape[1],
-        method=f"rank-biased overlap, extrapolated, p = {p}, ties {ties!r}",
-        flag="" if short else EMPTY_RANKING,
-    )
-
-
-def _extrapolated(rows: np.ndarray, short: int, long: int, p: float, ties: str) -> float:
-    """Return the rank-biased overlap of two rankings [2, item], the shorter first."""
-    overlap, visible, own = np.zeros(long), np.zeros(long), np.zeros((2, long))
-    first, stop = _tie_bounds(rows, long)
-    kernels.overlaps(first, stop, short, ties == "w", overlap, own, visible)
-    depth = np.arange(1.0, long + 1.0)
-    own[0, short:] = depth[short:]
-    at_end = _agreement(overlap, own, depth, ties)[short - 1]
-    unseen = np.maximum(depth - short, 0.0) * at_end * visible
-    agreement = _agreement(overlap + unseen, own, depth, ties)
-    beyond = (overlap[-1] + (long - short) * at_end) / long
-    return float((1.0 - p) / p * (agreement @ p**depth) + beyond * p**long)
-
-
-def _agreement(overlap: np.ndarray, own: np.ndarray, depth: np.ndarray, ties: str) -> np.ndarray:
-    """Return A(d) from the overlap of two rankings and of each with itself."""
-    scales = {"a": depth, "b": np.sqrt(own[0] * own[1]), "w": 0.5 * (own[0] + own[1])}
-    return np.asarray(overlap / scales[ties])
-
-
-def _tie_bounds(rows: np.ndarray, depth: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the bounds of each item's tie group, [2, item]; missing items are beyond `depth`."""
-    first, stop = np.full(rows.shape, depth), np.full(rows.shape, depth + 1)
-    for row, scores in enumerate(-rows):
-        ranked = ~np.isnan(scores)
-        ordered = np.sort(scores[ranked])
-        first[row, ranked] = np.searchsorted(ordered, scores[ranked], side="left")
-        stop[row, ranked] = np.searchsorted(ordered, scores[ranked], side="right")
-    return first, stop
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -476,15 +370,8 @@ class TauInterval:
 def kendall_interval(tau: float, n: int, *, confidence: float = 0.95) -> TauInterval:
     """Return the normal interval tau ± z sqrt(2 (2n + 5)/(9 n (n - 1))) of n systems, as in papers.
 
-    The standard error is that of unrelated rankings (tau = 0), so that a limit may exceed 1, and it
-    treats the systems as the sample. Overlapping intervals do not show that two rankings are
-    equivalent: use `bootstrap_tau_interval` for topics.
-
-    Reference: Kendall 1938, doi:10.1093/biomet/30.1-2.81; used in Sakai and Shang 2016, Table 2.
-
-    >>> interval = kendall_interval(0.854, 44)
-    >>> round(interval.low, 3), round(interval.high, 3)
-    (0.649, 1.059)
+    The standard error is that of unrelated rankings (tau = 0), so that a limit may exceed 1.
+    Kendall 1938, doi:10.1093/biomet/30.1-2.81; used in Sakai and Shang 2016, Table 2.
     """
     check_open_unit("confidence", confidence)
     if n < 2:
@@ -514,25 +401,16 @@ def bootstrap_tau_interval(
 ) -> TauInterval:
     """Return an interval over topics for tau-b between two rankings by mean score.
 
-    With the `coefficient` tau_ap, for tau_AP of the first as an estimate of the second.
-
-    Both matrices are [system, topic] over the same systems and topics, and a resample takes the
-    same topics from both; topics for which some system has no score are dropped for all. Means that
-    agree to 1e-12 of the largest score tie. The limits are quantiles of the resampled tau, shifted
-    so that their mean is tau, and limited to ±1: a resample adds noise to that of the sample, and
-    unshifted quantiles would count it twice. `bias` is the shift that was subtracted.
+    With the `coefficient` tau_ap, for tau_AP of the first as an estimate of the second. Both
+    matrices are [system, topic], and a resample takes the same topics from both; topics for which
+    some system has no score are dropped for all. Means that agree to 1e-12 of the largest score
+    tie. The limits are quantiles of the resampled tau, shifted by `bias` so that their mean is tau,
+    and limited to ±1: a resample adds noise to that of the sample, and unshifted quantiles would
+    count it twice.
 
     The interval is for the mean tau of topic sets of this size (in simulations .87 to .98 of the
-    intervals at level .95 contained it), not for the tau of the systems' true means: noise in the
-    means biases every tau, which resampling of topics cannot correct. Resamples in which all
-    systems tie are omitted. NaN limits with a flag below two topics.
-
-    Reference: Efron and Tibshirani 1993, chapter 10.
-
-    >>> a = np.array([[0.5, 0.6, 0.9], [0.4, 0.6, 0.7], [0.3, 0.2, 0.4]])
-    >>> interval = bootstrap_tau_interval(a, a ** 2, n_samples=500)
-    >>> interval.tau, interval.low, interval.high
-    (1.0, 1.0, 1.0)
+    intervals at level .95 contained it), not for the tau of the systems' true means. Resamples in
+    which all systems tie are omitted. NaN limits with a flag below two topics.
     """
     check_open_unit("confidence", confidence)
     check_samples(n_samples)

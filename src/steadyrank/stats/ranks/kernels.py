@@ -240,36 +240,3 @@ def _pair_correlations(
                 forward[b, pair] = _tau_ap(work[2], weight[i], among[i], divisor[i])
                 backward[b, pair] = _tau_ap(work[3], weight[j], among[j], divisor[j])
                 pair += 1
-
-
-@kernel
-def overlaps(first, stop, short, at_once, overlap, own, visible):
-    """Write for each depth the overlap of two rankings, and of each with itself, and `visible`.
-
-    first and stop [2, item] bound the tie groups; those of an unranked item are beyond the deepest
-    rank. An item counts by the part of its tie group within the depth, or fully from the group's
-    first rank if `at_once`. `visible` is the mean of that part over the items of the second ranking
-    that the first one, of `short` items, lacks.
-    """
-    depth = len(overlap)
-    for d in range(depth):
-        unseen, count = 0.0, 0
-        for item in range(first.shape[1]):
-            a = _part_within(first[0, item], stop[0, item], d, at_once)
-            b = _part_within(first[1, item], stop[1, item], d, at_once)
-            overlap[d] += a * b
-            own[0, d] += a * a
-            own[1, d] += b * b
-            if b > 0.0 and first[0, item] >= short:
-                unseen += b
-                count += 1
-        visible[d] = unseen / count if count else 0.0
-
-
-@inlined
-def _part_within(first, stop, d, at_once):
-    if d < first:
-        return 0.0
-    if at_once or d >= stop - 1:
-        return 1.0
-    return (d + 1.0 - first) / (stop - first)

@@ -36,7 +36,6 @@ AGAINST = {
     "sample": "errors among and within samples",
     "subject": "interactions with the subject",
 }
-"""Errors that F is taken against, by strata."""
 
 
 def findings(result: AgreeResult) -> list[Finding]:
@@ -52,7 +51,7 @@ def _nearest(result: AgreeResult) -> Finding:
     tau = result.likeness.tau[tuple(result.pairs.T)]
     best = int(np.argmax(tau))
     a, b = _pair(result, best)
-    alike = f"rank the {counted(result.n_systems, 'system')} almost alike"
+    alike = f"rank the {counted(result.n_systems, 'run')} almost alike"
     text = f"{a} and {b} {alike}: tau = {tau[best]:.2f}."
     if tau[best] < ALMOST_ALIKE:
         text = f"No two measures {alike}; closest are {a} and {b}, tau = {tau[best]:.2f}."
@@ -111,7 +110,7 @@ def _effects(result: AgreeResult, table: Anova) -> list[Finding]:
     unshown = [name for name in sizes if limits.get(name, (1.0,))[0] <= 0.0]
     if unshown:
         names = listed([source_words(name) for name in unshown], "or")
-        text = f"Beyond these topics and systems, no effect of {names} is shown."
+        text = f"Beyond these topics and runs, no effect of {names} is shown."
         said.append(Finding("agree.unshown", text, {"effects": unshown}))
     return said
 
@@ -194,7 +193,7 @@ LIKENESS = TableSpec(
         Col("tau"),
         Col("tau_ap", "tau_AP"),
     ),
-    caption="All {n_systems:,} systems and {n_topics:,} topics, similar measures in adjacent rows.",
+    caption="All {n_systems:,} runs and {n_topics:,} topics, similar measures in adjacent rows.",
 )
 TABLE = TableSpec(
     id="measure-anova",

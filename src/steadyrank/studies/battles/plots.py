@@ -1,4 +1,4 @@
-"""What `battles` found, drawn: possible ranks, shares of wins, and strengths by judge."""
+"""What `battles` found, drawn: possible ranks, and shares of wins."""
 
 from __future__ import annotations
 
@@ -52,25 +52,6 @@ def draw_matrix(result: BattlesResult, ax: Axes, *, top: int = TOP) -> None:
     style.label(ax, x="opponent; below each share the number of battles", y="model")
 
 
-def draw_judges(result: BattlesResult, ax: Axes, *, top: int = TOP) -> None:
-    """Strengths of each model by each judge alone, and by all of them together."""
-    if len(result.by_judge) < 2:
-        raise InputError("strengths by judge require battles of at least two named judges")
-    rows = result.order[:top]
-    bar = {"marker": "|", "markersize": 14, "markeredgewidth": 2.0, "color": style.QUIET}
-    drawn = [
-        (one.judge, one.strength, style.look(k))
-        for k, one in enumerate(result.by_judge[: len(style.COLOURS) - 1])
-    ]
-    for judge, strength, looks in (*drawn, ("all", result.strength, bar)):
-        texts = [f"{result.runs[i]} by {judge}: {strength[i]:+.3f}" for i in rows]
-        looks = {**looks, "label": style.shortened(judge)}
-        style.dots(ax, strength[rows], np.arange(len(rows)), texts, **looks)
-    style.name_rows(ax, [result.runs[i] for i in rows])
-    style.label(ax, x="strength (log odds) by judge")
-    style.legend_above(ax)
-
-
 def _rows_size(result: BattlesResult) -> tuple[float, float]:
     return 6.4, style.rows_height(min(len(result.runs), TOP), least=1.8, each=0.25)
 
@@ -89,7 +70,6 @@ PLOTS = {
     "BattlesResult": {
         "ranks": Plot(draw_ranks, _rows_size, lambda r: f"Possible ranks of {_words(r)}"),
         "matrix": Plot(draw_matrix, _square, lambda r: f"Shares of wins of pairs of {_words(r)}"),
-        "judges": Plot(draw_judges, _rows_size, lambda r: f"Strengths by judge of {_words(r)}"),
     }
 }
 """Class of a result to its kinds of plot, the default first."""

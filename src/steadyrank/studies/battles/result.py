@@ -10,11 +10,10 @@ import numpy as np
 
 from steadyrank._version import __version__
 from steadyrank.notebook import Framed, shown_by
-from steadyrank.stats.battles.estimate import JudgeFit
+from steadyrank.stats.battles.estimate import Circles, JudgeFit
 from steadyrank.stats.battles.model import Ties
-from steadyrank.stats.facets.others import OtherJudges
+from steadyrank.stats.facets.pairs import OtherJudges
 from steadyrank.stats.pairs.family import Family
-from steadyrank.stats.ranks.circles import Circles
 from steadyrank.words import listed, number_word
 
 Judging = Literal["unknown", "fixed", "panel", "voters"]

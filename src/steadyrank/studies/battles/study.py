@@ -16,16 +16,22 @@ from scipy.special import stdtr
 
 from steadyrank.compute.executors import Progress
 from steadyrank.compute.random import Rng, seed_from
-from steadyrank.data.read.battles import read_battles
+from steadyrank.data.read.any_file import read_battles
 from steadyrank.errors import check_choice, check_count
-from steadyrank.stats.battles.estimate import POSITION, Cluster, Estimate, estimated, other_fits
+from steadyrank.stats.battles.estimate import (
+    POSITION,
+    Cluster,
+    Estimate,
+    circles,
+    estimated,
+    other_fits,
+)
 from steadyrank.stats.battles.model import Ties, next_pairs, win_probability, win_rates
 from steadyrank.stats.facets.pairs import FEWEST_JUDGES
 from steadyrank.stats.inputs import check_open_unit, check_samples
 from steadyrank.stats.pairs.family import Family, family_of
 from steadyrank.stats.pairs.sign_flips import Flips
 from steadyrank.stats.planning.needed_topics import needed_topics
-from steadyrank.stats.ranks.circles import circles
 from steadyrank.stats.run_means import share_turned
 from steadyrank.studies.battles.result import BattlesResult, Effect, Judging
 

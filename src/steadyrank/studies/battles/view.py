@@ -19,8 +19,7 @@ from steadyrank.stats.planning.needed_topics import MOST_SHOWN
 from steadyrank.stats.planning.reversal import swap_share
 from steadyrank.studies.battles.result import TIES, BattlesResult
 from steadyrank.studies.battles.study import battles
-from steadyrank.studies.part import Findings, Front, Job, part_of
-from steadyrank.studies.ranked import better_first, board_of
+from steadyrank.studies.part import Findings, Front, Job, better_first, board_of, part_of
 from steadyrank.words import (
     count_or_share,
     counted,
@@ -194,7 +193,10 @@ PAIRS = TableSpec(
         rows
         if result.baseline
         else better_first(
-            result, rows, ("difference", "residual"), ("win_probability", "win_share")
+            [result.runs[i] for i in result.order],
+            rows,
+            signed=("difference", "residual"),
+            shares=("win_probability", "win_share"),
         )
     ),
     columns=(

@@ -1,8 +1,8 @@
 """`compare --audit`: which test keeps its level on *your* scores?
 
 The user's matrix is the population. Pairs of runs are drawn, and topics with replacement, under two
-null hypotheses and under the differences as observed; each test is applied to each sample, and its
-rejections are counted. A second count is of false claims by the whole family of comparisons.
+null hypotheses; each test is applied to each sample, and its rejections are counted. A second count
+is of false claims by the whole family of comparisons.
 """
 
 from __future__ import annotations
@@ -55,8 +55,6 @@ class TestAudit:
     """Rate and error where runs are exchangeable within every topic, the null of every test."""
     equal_means: tuple[float, float]
     """Rate and error where means are equal but differences keep their skewness."""
-    power: tuple[float, float]
-    """Rate and error for pairs of runs as observed: observed power, see `audit_tests`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,13 +95,9 @@ class AuditResult(Exhibit):
         """Return one row per test: its rates, and the Monte Carlo error of each."""
         import pandas as pd
 
-        rows = []
-        for audit in self.tests:
-            row: dict[str, str | float] = {"test": audit.test}
-            for world in ("exchangeable", "equal_means", "power"):
-                row[world], row[f"{world}_error"] = getattr(audit, world)
-            rows.append(row)
-        return pd.DataFrame(rows)
+        names = ("exchangeable", "exchangeable_error", "equal_means", "equal_means_error")
+        rows = [(row.test, *row.exchangeable, *row.equal_means) for row in self.tests]
+        return pd.DataFrame(rows, columns=["test", *names])
 
 
 @data_first
@@ -120,7 +114,7 @@ def audit_tests(
     jobs: int | None = None,
     rng: Rng = 0,
 ) -> AuditResult:
-    """Estimate type I error and observed power of each test on these scores, and of the family.
+    """Estimate the type I error of each test on these scores, and of the family.
 
     A rate in `exchangeable` above alpha by more than two errors means that the test exceeds its
     level even under its null hypothesis; in `equal_means`, that skewed differences mislead it.
@@ -147,17 +141,8 @@ def audit_tests(
     Returns
     -------
     AuditResult
-        Per test, how often it rejects where runs are exchangeable, where means are equal, and for
-        the pairs as observed, each with its Monte Carlo error; and `family`, the false claims among
-        all comparisons.
-
-    Notes
-    -----
-    `power` compares the tests with each other; it is not for planning. It resamples the topics from
-    which the differences were estimated, so their sampling error counts as a difference: with the
-    number of topics of the data and alpha .05, it is about .17 for runs that do not differ, and .77
-    where the true power of the t test is .85. It adds nothing to the p-values; `plan` says how many
-    topics a study requires.
+        Per test, how often it rejects where runs are exchangeable and where means are equal, each
+        with its Monte Carlo error; and `family`, the false claims among all comparisons.
 
     Examples
     --------
@@ -187,7 +172,6 @@ def audit_tests(
     worlds = {
         "exchangeable": differences * flips,
         "equal_means": _draw(centred, size, n_trials, block_stream(seed, "audit", 1)),
-        "power": differences,
     }
     return AuditResult(
         measure=chosen_measure,

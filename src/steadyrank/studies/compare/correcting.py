@@ -24,7 +24,7 @@ from steadyrank.stats.pairs.max_t import MaxT, max_t, max_t_level, unit_max_t
 from steadyrank.stats.pairs.result import PairTests
 from steadyrank.stats.pairs.topic_design import PLAIN, TopicDesign, Units, cluster_sums
 from steadyrank.stats.run_means import SAME_MEAN, in_order
-from steadyrank.studies.compare.result import Alternative, Correction, Mode, Test
+from steadyrank.studies.compare.result import Correction, Mode, Test
 from steadyrank.studies.compare.wording import SIMULTANEOUS
 from steadyrank.words import counted
 
@@ -165,7 +165,6 @@ class CompareSettings:
     correction: Correction | None = None
     alpha: float = 0.05
     baseline: str | None = None
-    alternative: Alternative = "two-sided"
     mode: Mode = "sound"
     n_samples: int = 10_000
     jobs: int | None = None

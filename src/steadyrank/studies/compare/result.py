@@ -36,7 +36,6 @@ Test = Literal[
 ]
 Correction = Literal["none", "holm", "bh", "bonferroni", "maxt"]
 Mode = Literal["sound", "paper"]
-Alternative = Literal["two-sided", "greater"]
 
 ROWS_AT_ONCE = 10_000
 """Pairs whose rows are made at a time."""
@@ -464,6 +463,11 @@ class CompareTable(Framed):
                 return result
         raise unknown_name("measure", str(measure), self.measures)
 
+    @property
+    def first_result(self) -> CompareResult:
+        """The result of the measure that ranks the runs, which figures show."""
+        return self.results[0]
+
     def caption(self) -> str:
         """Return the caption of a table: measures, test, correction, alpha, topics, version."""
         return wording.table_caption(self.results)
@@ -479,37 +483,6 @@ class CompareTable(Framed):
             for result in self.results
             for row in result.frame_rows()
         )
-
-
-def better_first(
-    result: CompareResult,
-    leaderboard: CompareResult | None = None,
-    places: Sequence[int] | np.ndarray | None = None,
-) -> list[dict[str, Any]]:
-    """Return the rows of pairs in the order of the leaderboard, the better run of each as a.
-
-    The leaderboard is that of the result or, for a segment, that of all topics. Rows against a
-    baseline keep their direction. `places` are the positions of the pairs wanted.
-    """
-    whole = leaderboard or result
-    place = {whole.runs[run]: i for i, run in enumerate(whole.order)}
-    rows = [
-        _turned(row) if whole.baseline is None and place[row["a"]] > place[row["b"]] else row
-        for row in result.each_row(places)
-    ]
-    return sorted(rows, key=lambda row: (place[row["a"]], place[row["b"]]))
-
-
-def _turned(row: dict[str, Any]) -> dict[str, Any]:
-    """Return the row of a pair with a and b exchanged."""
-    swapped = {"a": "b", "mean_a": "mean_b", "wins": "losses", "lower_cut": "upper_cut"}
-    swapped |= {b: a for a, b in swapped.items()}
-    turned = {swapped.get(key, key): value for key, value in row.items()}
-    for key in ("difference", "effect_size"):
-        turned[key] = -row[key]
-    low, high = row["interval"]
-    turned["interval"] = [-high, -low]
-    return turned
 
 
 def with_sign_of_file(result: CompareResult) -> CompareResult:

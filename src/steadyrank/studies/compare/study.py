@@ -18,8 +18,7 @@ from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.facets import FACETS, averaged_facets, facet_cube, facets_of
 from steadyrank.data.levels import is_uneven
 from steadyrank.data.order import scores_in_order
-from steadyrank.data.read.run_info import describe_topics
-from steadyrank.data.read.run_names import run_called
+from steadyrank.data.read.run_info import describe_topics, run_called
 from steadyrank.data.read.sources import PathLike
 from steadyrank.data.scores import Scores, of_some_weight, position
 from steadyrank.errors import (
@@ -41,7 +40,6 @@ from steadyrank.stats.instances.mixed_tests import has_instances
 from steadyrank.stats.instances.systems import systems_of, warn_about_structure
 from steadyrank.studies.compare.correcting import CompareSettings
 from steadyrank.studies.compare.result import (
-    Alternative,
     CompareResult,
     CompareTable,
     Correction,
@@ -78,7 +76,6 @@ def compare(
     fixed: str | Sequence[str] = (),
     topic_info: PathLike | None = None,
     cluster_from: str | None = None,
-    alternative: Alternative = "two-sided",
     mode: Mode = "sound",
     n_samples: int = 10_000,
     jobs: int | None = None,
@@ -129,8 +126,6 @@ def compare(
         over `Scores.topic_info`.
     cluster_from : str, optional
         A regular expression; a topic's cluster is its first group, searched in the topic's name.
-    alternative : str
-        "greater" makes the bootstrap test one-sided (first run above second), as in its paper.
     mode : str
         "paper" gives resampling p-values as count / B and recentres the bootstrap by the mean of
         its means; "sound" as (1 + count) / (1 + B) and by the sample mean.
@@ -204,7 +199,6 @@ def compare(
         correction=correction,
         alpha=alpha,
         baseline=run_called(baseline, scores),
-        alternative=alternative,
         mode=mode,
         fixed=(fixed,) if isinstance(fixed, str) else tuple(fixed),
         n_samples=n_samples,
@@ -323,27 +317,15 @@ def _check(scores: Scores, names: tuple[str, ...], settings: CompareSettings) ->
     if not 0 < check_number("alpha", settings.alpha) < 1:
         raise bad_value("alpha", "be a number between 0 and 1", settings.alpha)
     check_count("n_samples", settings.n_samples)
-    _check_test(settings)
+    if settings.correction == "maxt" and settings.test not in ("t", "mixed"):
+        raise InputError(
+            "correction maxt flips the signs of paired t statistics: use test t, or "
+            f"correction holm with test {settings.test}"
+        )
     if len(names) < 2:
         raise InputError("a comparison requires at least two runs")
     if settings.baseline is not None:
         position(settings.baseline, names, "run")
-
-
-def _check_test(settings: CompareSettings) -> None:
-    """Raise an error where the correction or the alternative does not suit the test."""
-    test = settings.test
-    if settings.correction == "maxt" and test not in ("t", "mixed"):
-        raise InputError(
-            "correction maxt flips the signs of paired t statistics: use test t, or "
-            f"correction holm with test {test}"
-        )
-    if settings.alternative != "two-sided" and (
-        settings.alternative != "greater" or test != "bootstrap"
-    ):
-        raise InputError(
-            f"alternative {settings.alternative!r}: only the bootstrap test takes 'greater'"
-        )
 
 
 def _check_clustered(settings: CompareSettings, *, is_by_system: bool, has_gaps: bool) -> None:

@@ -252,10 +252,7 @@ def _run_test(
         case "randomization":
             return randomization(matrix, pairs, design=design, **options)
         case "bootstrap":
-            one_sided = settings.alternative
-            return studentized_bootstrap(
-                matrix, pairs, design=design, alternative=one_sided, **options
-            )
+            return studentized_bootstrap(matrix, pairs, design=design, **options)
         case "tukey":
             return tukey_hsd(matrix, pairs, confidence=level)
         case _:  # randomized-tukey; what a permutation does must not depend on the runs' order
@@ -621,9 +618,7 @@ def _limits(
             f"inverted randomization test{of_units}",
         ),
         "bootstrap": (
-            lambda: resampled.bootstrap_t_limits(
-                matrix, pairs, alternative=settings.alternative, **drawn
-            ),
+            lambda: resampled.bootstrap_t_limits(matrix, pairs, **drawn),
             f"studentized bootstrap{of_units}",
         ),
         "mixed": (lambda: _model_limits(tests, places, level), "of the mixed model"),

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
-from steadyrank.compute.random import seed_from
 from steadyrank.present.json import json_pieces, picked
 from steadyrank.present.table import Cell, Table, with_words
 from steadyrank.present.view import (
@@ -27,28 +26,10 @@ from steadyrank.present.view import (
 )
 from steadyrank.stats.pairs.family_audit import FalseClaims
 from steadyrank.stats.pairs.result import TOO_FEW
-from steadyrank.studies.compare.audit import AuditResult, audited
-from steadyrank.studies.compare.correcting import CompareSettings
-from steadyrank.studies.compare.findings import (
-    Results,
-    assumption,
-    describe,
-    detectable,
-    findings,
-    largest_missed,
-    results_of,
-    segments,
-)
-from steadyrank.studies.compare.front import beside_systems, front, two_runs
-from steadyrank.studies.compare.paper_table import BETTER, LABEL, WORSE, paper_caption, paper_table
-from steadyrank.studies.compare.result import (
-    CompareResult,
-    CompareTable,
-    Correction,
-    Test,
-    better_first,
-)
-from steadyrank.studies.compare.study import compare_each
+from steadyrank.studies.compare.audit import AuditResult
+from steadyrank.studies.compare.findings import Results, describe, findings, results_of, segments
+from steadyrank.studies.compare.paper_table import BETTER, WORSE, paper_caption, paper_table
+from steadyrank.studies.compare.result import CompareResult, CompareTable
 from steadyrank.studies.compare.testing import Segments
 from steadyrank.studies.compare.wording import (
     CORRECTIONS,
@@ -56,9 +37,8 @@ from steadyrank.studies.compare.wording import (
     few_words,
     row_name,
     test_words,
-    tested_words,
 )
-from steadyrank.studies.part import Findings, Front, Job, part_of
+from steadyrank.studies.part import better_first
 from steadyrank.words import MISSING, enough_digits, some
 
 LEVELS = "Rank, first, tier: own comparisons."
@@ -67,17 +47,34 @@ LEVELS = "Rank, first, tier: own comparisons."
 SEE = "See docs/compare.md."
 
 MOST_PRINTED = 45
-"""Largest number of pairs that a command lists; otherwise it shows the leaderboard alone, or one
-row per segment."""
+"""Largest number of pairs that a command lists; otherwise it shows the leaderboard alone, or the
+two best in each segment."""
 
 MOST_PAIRS, TOP = 100, 10
 """Largest number of pairs that a page lists; otherwise it lists those among the best `TOP` runs,
 and those of the best run."""
 
 
+SWAPPED = {"mean_a": "mean_b", "wins": "losses", "lower_cut": "upper_cut"}
+"""Columns of a pair that exchange their values with its runs."""
+
+
 def _known(row: dict[str, Any]) -> dict[str, Any]:
     """Return a pair's row, without figures where it has too few topics."""
     return row if row["flag"] != TOO_FEW else row | {"difference": None, "interval": None}
+
+
+def _ordered(
+    result: CompareResult, whole: CompareResult, places: np.ndarray | None = None
+) -> list[dict[str, Any]]:
+    """Return pairs in the order of a leaderboard, better run first; against a baseline as tested.
+
+    `places` are the positions of the pairs wanted.
+    """
+    rows, order = result.each_row(places), [whole.runs[run] for run in whole.order]
+    if whole.baseline is not None:
+        return sorted(rows, key=lambda row: order.index(row["a"]))
+    return better_first(order, rows, signed=("difference", "effect_size"), swapped=SWAPPED)
 
 
 def _run_rows(results: Results) -> list[dict[str, Any]]:
@@ -109,6 +106,10 @@ def _listed(result: CompareResult) -> np.ndarray:
         return np.arange(len(low))
     listed = np.flatnonzero((high < TOP) | (low == 0))
     return listed[np.lexsort((high[listed], low[listed]))]
+
+
+def _shown_pairs(result: CompareResult) -> Iterator[dict[str, Any]]:
+    return map(_known, _ordered(result, result, _listed(result)))
 
 
 def _pairs_caption(results: Results) -> str:
@@ -217,7 +218,7 @@ SIMULTANEOUS_RANKS = Col(
 PAIRS = TableSpec(
     id="pairs",
     rows=_pair_rows,
-    shown=lambda results, rows: map(_known, better_first(results[0], places=_listed(results[0]))),
+    shown=lambda results, rows: _shown_pairs(results[0]),
     when=lambda results: results[0].baseline is None,
     columns=(
         Col("a", "better", "name", about=lambda results: f"the {results[0].best_words}"),
@@ -243,40 +244,20 @@ AGAINST = TableSpec(
 
 
 def _segment_pairs(results: Results) -> list[dict[str, Any]]:
-    """Return every pair in every segment, first the run that is better on all topics."""
+    """Return every pair in every segment or, of many, the two best on all topics; better first."""
     result = results[0]
-    return [
+    rows = [
         {"segment": own.segment or "", "n_topics": own.n_topics, **_known(row)}
         for own in _parts(result)
-        for row in better_first(own, result)
+        for row in _ordered(own, result)
     ]
-
-
-def _segment_rows(results: Results) -> list[dict[str, Any]]:
-    return [
-        {
-            "segment": own.segment or "",
-            "n_topics": own.n_topics,
-            "best": own.runs[own.order[0]],
-            "mean": float(own.mean[own.order[0]]),
-            "could_be_first": int(own.could_be_first.sum()),
-            "significant_share": own.significant_share,
-        }
-        for own in _parts(results[0])
-    ]
+    if len(rows) <= MOST_PRINTED:
+        return rows
+    return [row for row in rows if (row["a"], row["b"]) == (rows[0]["a"], rows[0]["b"])]
 
 
 def _parts(result: CompareResult) -> tuple[CompareResult, ...]:
     return () if result.segments is None else result.segments.results
-
-
-def _n_parts(result: CompareResult) -> int:
-    return sum(len(own.pairs) for own in _parts(result))
-
-
-def _segment_column(results: Results) -> Col:
-    by = "" if results[0].segments is None else results[0].segments.by
-    return Col("segment", literal(by), "name")
 
 
 def _segments_caption(results: Results) -> str:
@@ -285,14 +266,12 @@ def _segments_caption(results: Results) -> str:
     # All segments share one family; the one with most comparisons names it in full.
     largest = max(parts, key=lambda own: own.n_comparisons)
     few = [own.segment or "" for own in parts if (own.flag == TOO_FEW).all()]
-    total = _n_parts(result)
-    is_listed = total <= MOST_PRINTED
+    total = sum(len(own.pairs) for own in parts)
     sentences = [
         f"{result.measure}: {test_words(largest)}, {correction_words(largest)}.",
-        "* significant." if is_listed and any(own.significant.any() for own in parts) else "",
-        f"Intervals: {largest.interval_kind}."
-        if is_listed
-        else f"CSV and JSON list all {total:,} comparisons.",
+        "* significant." if any(own.significant.any() for own in parts) else "",
+        f"Intervals: {largest.interval_kind}.",
+        f"CSV and JSON list all {total:,} comparisons." if total > MOST_PRINTED else "",
         f"Not tested, with fewer than two {result.units}: {some(few, 2)}." if few else "",
     ]
     return " ".join(filter(None, sentences))
@@ -301,9 +280,9 @@ def _segments_caption(results: Results) -> str:
 SEGMENT_PAIRS = TableSpec(
     id="segment-pairs",
     rows=_segment_pairs,
-    when=lambda results: 0 < _n_parts(results[0]) <= MOST_PRINTED,
+    when=lambda results: results[0].segments is not None,
     columns=lambda results: (
-        _segment_column(results),
+        Col("segment", literal(getattr(results[0].segments, "by", "")), "name"),
         Col("a", form="name"),
         Col("b", form="name"),
         Col("n_topics", "topics", "count"),
@@ -316,48 +295,6 @@ SEGMENT_PAIRS = TableSpec(
     marked="difference",
     n_names=3,
     caption=_segments_caption,
-)
-SEGMENTS = TableSpec(
-    id="segment-pairs",
-    rows=_segment_rows,
-    when=lambda results: _n_parts(results[0]) > MOST_PRINTED,
-    columns=lambda results: (
-        _segment_column(results),
-        Col("n_topics", "topics", "count"),
-        Col("best", "{best_words}", "name"),
-        MEAN,
-        Col("could_be_first", form="count"),
-        Col("significant_share", "significant pairs", "percent"),
-    ),
-    caption=_segments_caption,
-)
-
-
-def _power_rows(results: Results) -> list[dict[str, Any]]:
-    return [
-        {
-            "measure": one.measure,
-            "share": one.significant_share,
-            "uncorrected": float(np.mean(np.nan_to_num(one.pvalue, nan=1.0) <= one.alpha)),
-            "missed": largest_missed(one),
-            "detectable": detectable(one),
-        }
-        for one in sorted(results, key=lambda one: -one.significant_share)
-    ]
-
-
-MEASURES = TableSpec(
-    id="discriminative-power",
-    rows=_power_rows,
-    when=lambda results: len(results) > 1,
-    columns=(
-        Col("measure", form="name"),
-        Col("share", "significant pairs", "percent", about="one family per measure"),
-        Col("uncorrected", form="percent"),
-        Col("missed", "largest difference not significant"),
-        Col("detectable", "detectable difference", about="by the mean pair's test, power 0.8"),
-    ),
-    caption="Discriminative power.",
 )
 
 
@@ -421,18 +358,15 @@ def _segment_fields(segments: Segments | None) -> dict[str, Any]:
 
 
 def _figure(results: Results) -> FigureSpec | None:
-    """Return the figure of segments where there are some, else that of all runs and the best."""
-    result = results[0]
-    spec = FigureSpec(
+    """Return the figure of all runs and the best; None with two runs or a baseline."""
+    if len(results[0].runs) < 3 or results[0].baseline is not None:
+        return None
+    return FigureSpec(
         id="against-best",
         caption="Every run against the best.",
         kind="intervals",
         of=lambda results: results[0],
     )
-    if result.segments is not None:
-        caption = "The best run against the others, by segment."
-        return replace(spec, id="segments", kind="segments", caption=caption)
-    return spec if len(result.runs) > 2 and result.baseline is None else None
 
 
 VIEW = View(
@@ -453,7 +387,7 @@ VIEW = View(
     ),
     findings=findings,
     describe=describe,
-    tables=(RUNS, PAIRS, AGAINST, SEGMENT_PAIRS, SEGMENTS, MEASURES),
+    tables=(RUNS, PAIRS, AGAINST, SEGMENT_PAIRS),
     csv="pairs",
     fields=fields,
     figure=_figure,
@@ -472,9 +406,6 @@ def compare_text(
     form: str,
     *,
     digits: int | None = None,
-    show: Sequence[str] = (),
-    underline_second: bool = False,
-    label: str = LABEL,
     paper: bool | None = None,
     describe: bool = False,
     simultaneous: bool = False,
@@ -488,7 +419,7 @@ def compare_text(
     if form in ("json", "csv"):
         return "".join(pairs_text(result, form, describe=describe))
     if paper is None:
-        paper = form != "table" or bool(show) or underline_second or len(results) > 1
+        paper = form != "table" or len(results) > 1
     if not paper:
         view = VIEW
         if simultaneous:
@@ -498,10 +429,10 @@ def compare_text(
     said = findings(results)[:MOST_FINDINGS] if form == "table" else []
     if digits is None:
         digits = max(enough_digits(one.mean) for one in results)
-    table = paper_table(
-        results, digits=digits, show=show, underline_second=underline_second, label=label
-    )
-    tables = [table, *(made for one in results for made in _paper_segments(one, digits, said))]
+    tables = [
+        paper_table(results, digits=digits),
+        *(made for one in results for made in _paper_segments(one, digits, said)),
+    ]
     text = with_words([finding.text for finding in said], tables, [], form, **looks)
     return VIEW.described(text, results, form) if describe else text
 
@@ -512,13 +443,6 @@ def _paper_segments(result: CompareResult, digits: int, said: Sequence[Finding])
     more = "" if found is None or found in said else f" {found.text}"
     for table in VIEW.made([result], digits=digits, only=["segment-pairs"]):
         yield replace(table, caption=f"{table.caption}{more}", label="tab:segments")
-
-
-OBSERVED_POWER = (
-    "The power is observed power: it resamples the topics that the differences were estimated "
-    "from. It overstates the power for small true differences, understates it for large ones, and "
-    "says nothing that the p-values do not. Not for planning: use `steadyrank plan`."
-)
 
 
 def _audit_findings(result: AuditResult) -> Iterator[Finding]:
@@ -536,11 +460,7 @@ TRUTHS = {
     "tiers_equal": "Equal means within tiers: {} have a claim within a tier",
     "all_equal": "All means equal: {} have any claim",
 }
-WORLDS = {
-    "type I, exchangeable": "exchangeable",
-    "type I, equal means": "equal_means",
-    "observed power": "power",
-}
+WORLDS = {"type I, exchangeable": "exchangeable", "type I, equal means": "equal_means"}
 
 
 def _audit_rows(result: AuditResult) -> list[dict[str, str]]:
@@ -570,15 +490,13 @@ AUDIT = View(
             caption=lambda result: (
                 f"{result.measure}: share of {result.n_trials:,} trials with p < {result.alpha:g}, "
                 f"{result.n_topics} topics drawn from yours; seed {result.seed}. Claims: t tests, "
-                f"{CORRECTIONS[result.correction]}. Observed power is not for planning: "
-                "docs/compare.md."
+                f"{CORRECTIONS[result.correction]}. {SEE}"
             ),
         ),
     ),
     fields=lambda result: {
         **asdict(result),
         "audit": asdict(result) | asdict(result.family) | {"family": _family_fields(result)},
-        "notes": [OBSERVED_POWER],
     },
 )
 """`--audit`: rejection rates of each test and of the family, with Monte Carlo errors."""
@@ -592,66 +510,3 @@ def audit_text(
         return AUDIT.text(result, form, **looks)
     audit, own = AUDIT.json(result), VIEW.json([compared])
     return "".join(json_pieces({**audit, **own, "findings": audit["findings"] + own["findings"]}))
-
-
-def _run(job: Job) -> tuple[CompareResult, ...]:
-    """Return one result per measure, beginning with the measure that ranks the runs."""
-    scores, progress = job.material.compared_graded, job.machine.progress("measures compared")
-    given, has_judges = job.material.settings, job.material.n_levels("judge") > 1
-    settings = CompareSettings(
-        test=cast(Test, given.test),
-        correction=cast("Correction | None", given.correction),
-        baseline=given.baseline,
-        alpha=given.alpha,
-        # The model with judges random has no clusters of topics.
-        fixed=("judge",) if has_judges and "cluster" in scores.topic_info else (),
-        jobs=job.machine.jobs,
-        seed=seed_from(given.seed),
-    )
-    results: list[CompareResult] = []
-    for measure in scores.measures:
-        # Segments are those of the measure that ranks the runs.
-        by = given.by if given.by is not None and not results else "run"
-        rows = by if job.material.graded is None or by != "run" else None
-        results += compare_each(scores.select(measures=measure), settings, by=rows)
-        if len(results) == 1:
-            results = [audited(results[0], settings)]
-        if progress is not None:
-            progress(len(results), len(scores.measures))
-    return tuple(results)
-
-
-def _front(results: Results, findings: Findings) -> Front:
-    scores = findings.material.scores
-    if "systems" in findings.results:  # the verdict is about systems
-        return beside_systems(results[0])
-    made = front(results[0], n_runs=len(scores.runs), study="compare", link="evaluate")
-    return replace(made, assumption=assumption(results))
-
-
-def _tests(results: Results, findings: Findings) -> list[Finding]:
-    result = results[0]
-    text = f"{tested_words(result)}; alpha {result.alpha:g}."
-    text = f"{text[0].upper()}{text[1:]}"
-    values = {"test": result.test, "correction": result.correction, "alpha": result.alpha}
-    return [Finding("compare.tests", text, values)]
-
-
-def _said(findings: Sequence[Finding], found: Findings) -> list[Finding]:
-    """Leave out the verdict and the lead of runs where the page's verdict is about systems."""
-    left = {"compare.verdict", "compare.lead"} if "systems" in found.results else set()
-    return [one for one in findings if one.id not in left]
-
-
-PART = part_of(
-    VIEW,
-    run=_run,
-    said=_said,
-    # The leaderboard has the table of runs.
-    tables=[spec.id for spec in VIEW.tables if spec is not RUNS],
-    beside=_tests,
-    is_required=True,
-    front=_front,
-    decides=lambda results: results[0],
-    two_runs=two_runs,
-)

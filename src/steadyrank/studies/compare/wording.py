@@ -49,13 +49,12 @@ CLUSTERED_TESTS = {
 
 
 def test_words(result: CompareResult) -> str:
-    """Return the name of the test and of its alternative."""
+    """Return the name of the test."""
     if result.test == "mixed" and result.judges:
         return METHOD_FIXED if result.judges_fixed else METHOD
     drawn = "" if result.correction == "maxt" else _drawn_words(result)
     if result.test in (*SIMULTANEOUS, "mixed"):
         return TESTS[result.test] + drawn
-    sides = "one-sided" if "greater" in result.method else "two-sided"
     name, of_units = TESTS[result.test], ""
     if not result.design.is_plain:
         units = "weighted topics" if result.n_clusters is None else "clusters"
@@ -63,7 +62,7 @@ def test_words(result: CompareResult) -> str:
     if result.is_corrected_t:
         floor = " and a variance floor" if len(result.runs) > 2 else ""
         return f"paired t test{of_units} with skewness-corrected limits{floor}"
-    return f"{name}, {sides}{drawn}"
+    return f"{name}, two-sided{drawn}"
 
 
 def tested_words(result: CompareResult) -> str:

@@ -222,13 +222,7 @@ def _tell_dropped(left: int, dropped: int) -> None:
 
 
 def n_replicates_of(columns: Sequence[Sequence[str]]) -> int:
-    """Return the number of runs per combination of levels; 0 where it varies.
-
-    >>> n_replicates_of([["a", "a", "b", "b"], ["x", "y", "x", "y"]])
-    1
-    >>> n_replicates_of([["a", "a", "b"], ["x", "y", "x"]])
-    0
-    """
+    """Return the number of runs per combination of levels; 0 where it varies."""
     counts = Counter(zip(*columns, strict=True))
     full = prod(len(set(column)) for column in columns)
     balanced = len(counts) == full and len(set(counts.values())) == 1

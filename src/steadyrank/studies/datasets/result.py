@@ -13,6 +13,7 @@ from steadyrank.present.json import picked
 from steadyrank.stats.datasets import Aggregate, Friedman, NextRanks, RandomEffects
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.pairs.decisions import OwnDecisions, Placed
+from steadyrank.stats.pairs.family import Lead
 from steadyrank.stats.run_means import in_order
 from steadyrank.words import counted
 
@@ -164,18 +165,6 @@ class DatasetPair:
         }
 
 
-class DatasetLead(NamedTuple):
-    """The best run against the next, by the comparisons of the next run alone."""
-
-    first: int
-    second: int
-    difference: float
-    interval: np.ndarray
-    """[2]; it excludes 0 exactly where `significant`, that is where the next run could not be
-    first."""
-    significant: bool
-
-
 class DatasetFragility(NamedTuple):
     """The fewest datasets without which the rival is level with the first run or above it."""
 
@@ -230,7 +219,7 @@ class DatasetsResult(Placed, Framed):
     """Rank sets and tiers by each run's own comparisons."""
     rank_set_simultaneous: np.ndarray
     """[run, 2]: ranks of all runs simultaneously, by the decisions about all pairs."""
-    lead: DatasetLead
+    lead: Lead
     """The best run and the next."""
     leaders: dict[Aggregate, str]
     """The best run by each aggregate of complete scores."""
@@ -261,8 +250,6 @@ class DatasetsResult(Placed, Framed):
     and wins."""
     influence: tuple[Influence, ...]
     """One per dataset, the one that changes the ranking most first."""
-    type_correlation: float
-    """Intraclass correlation of datasets within types; NaN without types or with missing scores."""
     friedman: Friedman | None
     """None where scores are missing."""
     pair: DatasetPair | None

@@ -34,13 +34,13 @@ from steadyrank.stats.datasets import (
     next_ranks,
     random_effects,
     topic_units,
-    type_correlation,
     type_weights,
 )
 from steadyrank.stats.inputs import check_open_unit, check_samples
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.pairs import decisions
 from steadyrank.stats.pairs.effects import carried, fragility
+from steadyrank.stats.pairs.family import Lead
 from steadyrank.stats.pairs.max_t import MaxT, max_t, max_t_level, unit_max_t
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.pairs.sign_flips import Flips
@@ -59,7 +59,6 @@ from steadyrank.stats.run_means import (
 from steadyrank.studies.datasets.result import (
     MEANS,
     DatasetFragility,
-    DatasetLead,
     DatasetPair,
     DatasetsResult,
     Drawn,
@@ -239,9 +238,6 @@ def datasets(
     if has_gaps and aggregate not in ("borda", "wins"):
         weight = columns_of(given.values, aggregate, given.types).weight
         completed = completion_ranks(given.values, weight)
-    correlation = math.nan
-    if used.types and is_complete:
-        correlation = type_correlation(used.values, used.types)
     result = DatasetsResult(
         aggregate=aggregate,
         drawn=drawn,
@@ -274,7 +270,6 @@ def datasets(
         gap_rows=gap_rows(given) if has_gaps else (),
         completion_ranks=completed,
         influence=influences(used, columns, aggregate, value),
-        type_correlation=correlation,
         friedman=friedman(used.values, alpha=alpha) if is_complete else None,
         pair=pair,
         pair_asked=a is not None,
@@ -282,14 +277,14 @@ def datasets(
     return result.with_sign_of_file() if lower_is_better else result
 
 
-def _lead(family: _Family, best: list[int], could_be_first: np.ndarray) -> DatasetLead:
+def _lead(family: _Family, best: list[int], could_be_first: np.ndarray) -> Lead:
     """Return the best run against the next, by the next run's own comparisons."""
     first, second = best
     difference = float(family.value[first] - family.value[second])
     limits = difference + family.together.lead_width[0] * [-1.0, 1.0]
     significant = not could_be_first[second]
     agreed = decisions.agreeing_intervals(limits[None], np.array([int(significant)]), math.inf)[0]
-    return DatasetLead(first, second, difference, agreed, significant)
+    return Lead(first, second, difference, agreed, significant)
 
 
 def _leaders(used: Leaderboard) -> dict[Aggregate, str]:

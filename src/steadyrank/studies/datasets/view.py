@@ -30,8 +30,16 @@ from steadyrank.stats.run_means import share_turned
 from steadyrank.studies.datasets.result import AGGREGATES, DatasetPair, DatasetsResult, Drawn
 from steadyrank.studies.datasets.study import datasets, lacking_words
 from steadyrank.studies.material import Material
-from steadyrank.studies.part import Findings, Front, Job, fragility_tile, part_of, significance_tile
-from steadyrank.studies.ranked import ROWS, board_of
+from steadyrank.studies.part import (
+    ROWS,
+    Findings,
+    Front,
+    Job,
+    board_of,
+    fragility_tile,
+    part_of,
+    significance_tile,
+)
 from steadyrank.words import (
     best_words,
     counted,
@@ -43,9 +51,6 @@ from steadyrank.words import (
     typeset,
 )
 from steadyrank.words import size as size_words
-
-NOTICEABLE = 0.05
-"""Correlation of datasets within types above which a finding says so."""
 
 MOST_INFLUENCES = 10
 """Number of datasets that a command lists."""
@@ -113,12 +118,6 @@ def _board_findings(result: DatasetsResult) -> list[Finding]:
         )
         values = picked(result, "told_apart_share adjacent_not_told_apart")
         said.append(Finding("datasets.pairs", text, values | {"n_pairs": len(result.pairs)}))
-    if result.drawn in ("datasets", "both") and result.type_correlation > NOTICEABLE:
-        text = (
-            f"Datasets of one type correlate by {result.type_correlation:.2f}: for other types, "
-            "the decisions are overconfident."
-        )
-        said.append(Finding("datasets.types_alike", text, picked(result, "type_correlation")))
     return said
 
 
@@ -400,7 +399,7 @@ def fields(result: DatasetsResult) -> dict[str, Any]:
             **picked(ranks, "statistic pvalue critical_difference"),
             "average_rank": {result.runs[i]: float(ranks.average_rank[i]) for i in result.order},
         },
-        **picked(result, "type_correlation comparison_alpha n_patterns exact seed"),
+        **picked(result, "comparison_alpha n_patterns exact seed"),
     }
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from steadyrank.data.scores import Scores, topic_weights
-from steadyrank.data.write.files import long_csv, wide_csv
+from steadyrank.data.write import long_csv, wide_csv
 from steadyrank.measures.names import is_binary, parse_measure
 from steadyrank.present.cells import DIGITS
 from steadyrank.present.json import picked, to_json

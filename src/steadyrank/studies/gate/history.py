@@ -26,7 +26,7 @@ from steadyrank.data.order import scores_in_order
 from steadyrank.data.read.score_files import read_scores
 from steadyrank.data.read.sources import PathLike
 from steadyrank.data.scores import Scores, cluster_codes, topic_weights
-from steadyrank.data.write.files import write_scores
+from steadyrank.data.write import write_scores
 from steadyrank.errors import FormatError, InputError
 from steadyrank.present.json import picked, to_json
 from steadyrank.stats.pairs.result import TOO_FEW

@@ -17,11 +17,9 @@ from steadyrank.data.forms.reading import form_of
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.provenance import SETTINGS, check_alike, file_hashes, with_hashes
 from steadyrank.data.qrels import Qrels
-from steadyrank.data.read.any_file import holds_scores
-from steadyrank.data.read.battles import read_battles
-from steadyrank.data.read.qrels import judgments_of
-from steadyrank.data.read.run_info import describe_topics
-from steadyrank.data.read.run_names import chosen_names, read_names, runs_with_files
+from steadyrank.data.read.any_file import holds_scores, read_battles
+from steadyrank.data.read.run_files import judgments_of
+from steadyrank.data.read.run_info import chosen_names, describe_topics, read_names, runs_with_files
 from steadyrank.data.read.runs import ReadingOptions, read_runs, split_name
 from steadyrank.data.read.score_files import read_scores
 from steadyrank.data.read.sources import PathLike, base_name, find_files

@@ -118,10 +118,9 @@ def draw_completions(
 
     with workers(jobs=jobs) as threads:
         parts = map_in_order(block, blocks_of(n_samples, BLOCK), threads, progress=progress)
+    means, within = zip(*parts, strict=True)
     return Completions(
-        means=np.concatenate([means for means, _ in parts]),
-        within=np.sum([within for _, within in parts], axis=0) / n_samples,
-        n_topics=n_topics,
+        means=np.concatenate(means), within=np.sum(within, axis=0) / n_samples, n_topics=n_topics
     )
 
 
@@ -179,8 +178,7 @@ def rehearse(
         return Rehearsal()
     share = 1.0 - len(pooled) / len(lists.runs)
     n_hidden = min(max(round(share * len(pooled)), 1), len(pooled) - 2)
-    misses: list[np.ndarray] = []
-    held: list[np.ndarray] = []
+    misses, held = list[np.ndarray](), list[np.ndarray]()
     for turn in range(N_REHEARSALS):
         stream = block_stream(seed, "holes rehearsal", turn)
         hidden = stream.permutation(pooled)[:n_hidden]

@@ -19,17 +19,38 @@ grade, or count only in the ideal list. The set of grades and their gains stay t
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from steadyrank.compute.executors import map_in_order, workers
 from steadyrank.compute.kernels import inlined, kernel, part
 from steadyrank.measures.holes.measures import HoledMeasure, Rankings
-from steadyrank.studies.holes.result import DECIDED, GradeChange, JudgmentFragility
+
+DECIDED = 1e-12
+"""A bound this close to 0 may be a rounding error and does not decide a pair."""
 
 MOST_NAMED = 20
 """Most changes that are listed; of more, only the number is kept."""
+
+
+class GradeChange(NamedTuple):
+    """A changed judgment."""
+
+    topic: str
+    document: str
+    before: int
+    after: int
+
+
+class JudgmentFragility(NamedTuple):
+    """The fewest judgments that undo the lead of a pair if they are changed."""
+
+    n: int
+    kind: Literal["exact", "upper"]
+    """"upper" if fewer judgments may suffice."""
+    documents: tuple[GradeChange, ...]
+    """Changes, the most effective first; empty if there are more than 20."""
 
 
 class _Book(NamedTuple):

@@ -20,7 +20,7 @@ from steadyrank.present.plot_style import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from steadyrank.studies.holes.result import HolesResult, HolesRun
+    from steadyrank.studies.holes.study import HolesResult, HolesRun
 
 
 def draw_bars(result: HolesResult, ax: Axes) -> None:
@@ -73,13 +73,11 @@ def _words(row: HolesRun) -> str:
 
 
 def _bars_alt(result: HolesResult) -> str:
-    judged = "the score over judged documents only"
-    is_imputed = any(row.imputed is not None for row in result.runs)
+    imputed = " and imputed" if any(row.imputed is not None for row in result.runs) else ""
     return (
         f"Mean {result.measure} of {len(result.runs)} runs: bars from the lowest to the highest "
         "score over all completions of the judgments, with the score that counts unjudged "
-        "documents as not relevant"
-        f"{f', {judged}, and the imputed score' if is_imputed else f' and {judged}'}."
+        f"documents as not relevant, that over judged documents only{imputed}."
     )
 
 

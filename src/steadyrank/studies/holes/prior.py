@@ -113,9 +113,8 @@ def make_pool(lists: Lists) -> tuple[PooledDocuments, PooledDocuments]:
 def vouching_runs(lists: Lists) -> np.ndarray:
     """Return [run by name], the runs whose documents within the cutoff are all judged, or all runs.
 
-    Documents that a run shares with a pooled run are judged. Those that a run with holes shares
-    with others may be judged only since a third run found them: they are better than most, and
-    counting them would raise the scores of runs with holes.
+    What a run with holes shares with others may be judged only since a third run found it: such
+    documents are better than most.
     """
     without_holes = np.ones(len(lists.runs), bool)
     without_holes[places_by_name(lists.runs)[lists.open.cells // lists.n_topics]] = False
@@ -134,31 +133,20 @@ class Evidence(NamedTuple):
 
 
 def gather_evidence(lists: Lists, judged: PooledDocuments, top_grade: int) -> Evidence:
-    """Count the judged documents that are evidence.
+    """Count the judged documents that are evidence: those that runs share.
 
-    Most holes are found by one run only, and documents that runs share are relevant more often than
-    others. Evidence has the same meaning for judged, hidden and unjudged documents only if all of
-    it is shared documents.
+    Such documents are relevant more often than others, and most holes are found by one run only.
     """
     known, n_runs = judged.take(judged.is_evidence), len(lists.runs)
     rows, runs, topics = judged_entries(lists)
     vouching = vouching_runs(lists)
     n_vouching = np.bincount(rows, vouching[runs], minlength=len(judged.topic))
     stay = n_vouching[rows] > vouching[runs]
-    cell = np.stack(
-        [
-            np.bincount(
-                (runs * lists.n_topics + topics)[chosen], minlength=n_runs * lists.n_topics
-            ).reshape(n_runs, -1)
-            for chosen in (stay, stay & (judged.grade[rows] > 0))
-        ]
-    )
-    topic = np.stack(
-        [
-            np.bincount(known.topic[known.grade >= grade], minlength=lists.n_topics)
-            for grade in range(top_grade + 1)
-        ]
-    )
+    relevant = stay & (judged.grade[rows] > 0)
+    cells, n_cells = runs * lists.n_topics + topics, n_runs * lists.n_topics
+    counts = [np.bincount(cells[chosen], minlength=n_cells) for chosen in (stay, relevant)]
+    cell = np.stack(counts).reshape(2, n_runs, -1)
+    topic = _reached(known.topic, known.grade, lists.n_topics, top_grade).T
     return Evidence(topic=topic, run=cell.sum(axis=2), cell=cell)
 
 
@@ -176,11 +164,8 @@ def judged_entries(lists: Lists) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def features(pool: PooledDocuments, evidence: Evidence, *, inside: bool) -> np.ndarray:
     """Return [grade from 1 on, document, feature]: logs of rank and numbers of runs, and logits.
 
-    Logits are of the shares of the grade on the topic (among documents of the grade below), of
-    relevant documents of the run that ranks the document best, and of that run on the topic. All
-    features but the number of runs within the cutoff appear a second time for documents that only
-    one run has. `inside`: the documents are part of the evidence, and are not counted for
-    themselves.
+    All but the number of runs within the cutoff appear a second time for documents that only one
+    run has. `inside`: the documents are part of the evidence, and are not counted for themselves.
     """
     counts = inside & pool.is_evidence
     own = counts & (pool.grade > 0)
@@ -420,8 +405,7 @@ def _shares(reached: np.ndarray) -> np.ndarray:
 def seen_share(judged: PooledDocuments, holes: PooledDocuments) -> float:
     """Return the share of judged documents among those of a single run, at the ranks of holes.
 
-    Others must have found these. The larger the share, the more informative it is that nobody else
-    found a hole.
+    The larger it is, the more informative it is that nobody else found a hole.
     """
     ours, theirs = judged.take(judged.is_unique), holes.take(holes.is_unique)
     if not len(theirs.topic):

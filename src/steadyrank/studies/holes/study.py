@@ -8,16 +8,17 @@ judged documents and checked by hiding some, and the documents to judge next.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Executor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal, Unpack, get_args
 
 import numpy as np
 
+from steadyrank._version import __version__
 from steadyrank.compute.executors import Progress
 from steadyrank.compute.random import Rng, seed_from
-from steadyrank.data.read.qrels import judgments_of
+from steadyrank.data.read.run_files import judgments_of
 from steadyrank.data.read.runs import ReadingOptions
 from steadyrank.errors import InputError, arg, check_choice, check_count, warn
 from steadyrank.measures.arguments import data_first
@@ -25,26 +26,156 @@ from steadyrank.measures.holes.bounds import Ask, Bounds, documents_to_judge, fi
 from steadyrank.measures.holes.lists import Lists, Missing, by_document, joined_qrels, read_lists
 from steadyrank.measures.holes.measures import HoledMeasure, make_rankings, parse_holed
 from steadyrank.measures.names import Measure
-from steadyrank.present.json import rows_of
+from steadyrank.notebook import Framed, shown_by
+from steadyrank.present.json import picked, rows_of
 from steadyrank.stats.inputs import check_open_unit
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.pairs.tests import paired_t
-from steadyrank.studies.holes.completions import Completions, Rehearsal, draw_completions, rehearse
-from steadyrank.studies.holes.fragility import judgment_fragility
-from steadyrank.studies.holes.prior import Prior, check_prior, make_pool
-from steadyrank.studies.holes.result import (
-    DECIDED,
-    HolesPair,
-    HolesResult,
-    HolesRun,
-    JudgmentFragility,
+from steadyrank.studies.holes.completions import (
+    FEWEST_RUNS,
+    Completions,
+    Rehearsal,
+    draw_completions,
+    rehearse,
 )
-
-__all__ = ["HolesResult", "holes"]
+from steadyrank.studies.holes.fragility import DECIDED, JudgmentFragility, judgment_fragility
+from steadyrank.studies.holes.prior import Prior, PriorCheck, check_prior, make_pool
+from steadyrank.words import by_number, counted
 
 SURE = 0.95
 """A pair is settled if this share of the completions agrees on its order."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HolesRun:
+    """One run with its mean scores over topics."""
+
+    run: str
+    unjudged_share: float
+    """Share of its documents within the cutoff that are unjudged, over all topics."""
+    score: float
+    """Score that counts unjudged documents as not relevant."""
+    lowest: float
+    """Lowest score over all completions."""
+    highest: float
+    judged_only: float
+    """Score of the ranking without unjudged documents."""
+    imputed: float | None = None
+    """Mean score over completions drawn from the prior."""
+    imputed_interval: Interval | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HolesPair:
+    """Two runs; differences are first minus second."""
+
+    a: str
+    b: str
+    difference: float
+    lowest: float
+    highest: float
+    decided: bool
+    """Whether no completion makes the other run better or equally good."""
+    bounds: Literal["exact", "outer"]
+    """"exact" if completions attain both bounds, else "outer"."""
+    pvalue: float
+    """p-value of the uncorrected paired t test; unjudged documents count as not relevant."""
+    difference_imputed: float | None = None
+    sign_share: float | None = None
+    """Share of the drawn completions in which a is above b."""
+    pvalue_imputed: float | None = None
+    """p-value of this test over drawn completions, by Rubin's rules."""
+    fragility: JudgmentFragility | None = None
+    """Known for P, RBP, SetP, NumRelRet, nDCG, nG, R, SetR and AP if one run leads."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@shown_by("studies.holes.view:VIEW.text")
+class HolesResult(Framed):
+    """The result of `holes`: bounds and estimates per run, and decided pairs.
+
+    Examples
+    --------
+    >>> import steadyrank as sr
+    >>> qrels = sr.qrels_from_dict({"301": {"d1": 1, "d2": 0}})
+    >>> runs = {"old": {"301": {"d1": 2.0, "d2": 1.0}}, "new": {"301": {"d3": 2.0, "d1": 1.0}}}
+    >>> result = sr.holes(runs, qrels, measure="P@2", n_samples=0)
+    >>> result.n_holes, result.n_decided, len(result.pairs)
+    (1, 0, 1)
+    """
+
+    measure: str
+    bounds: Literal["exact", "outer"]
+    """"exact" if completions attain all bounds of runs and pairs, else "outer"."""
+    run_bounds: Literal["exact", "outer"]
+    """"exact" if completions attain all bounds of runs, else "outer"."""
+    n_topics: int
+    n_judged: int
+    """Number of judgments."""
+    n_holes: int
+    """Number of unjudged documents, counted per topic, that some run ranks within the cutoff."""
+    top_grade: int
+    runs: tuple[HolesRun, ...]
+    pairs: tuple[HolesPair, ...]
+    prior: PriorCheck
+    rehearsal: Rehearsal
+    """Check of the intervals on runs whose judgments are complete."""
+    n_samples: int
+    confidence: float
+    ask: tuple[Ask, ...] = ()
+    seed: int
+
+    def caption(self) -> str:
+        """Return sizes, bounds and completions, for captions."""
+        drawn = f"; {self.n_samples:,} completions, seed {self.seed}" if self.n_samples else ""
+        return (
+            f"{self.measure} of {counted(len(self.runs), 'run')} on "
+            f"{counted(self.n_topics, 'topic')}; {self.run_bounds} bounds over grades 0 to "
+            f"{self.top_grade} of unjudged documents{drawn}; steadyrank {__version__}."
+        )
+
+    @property
+    def interval_warning(self) -> str:
+        """A clause that says why the imputed intervals are unchecked, if they are."""
+        if not self.n_samples or self.rehearsal.n_scores:
+            return ""
+        n = self.n_fully_judged
+        why = f"{n} of {FEWEST_RUNS} required runs {by_number(n, 'is', 'are')} fully judged"
+        why = "too few documents can be hidden" if n >= FEWEST_RUNS else why
+        return f"the imputed intervals are unchecked and may be far too short: {why}"
+
+    @property
+    def n_fully_judged(self) -> int:
+        """Number of runs without unjudged documents within the cutoff."""
+        return sum(row.unjudged_share == 0.0 for row in self.runs)
+
+    @property
+    def n_decided(self) -> int:
+        """Number of pairs whose order no completion changes."""
+        return sum(pair.decided for pair in self.pairs)
+
+    @property
+    def leader_pair(self) -> HolesPair | None:
+        """The leader and the rival that the fewest grade changes raise to its level or above."""
+        leader = max(self.runs, key=lambda row: row.score).run
+        found = [
+            (pair.fragility.n, abs(pair.difference), place)
+            for place, pair in enumerate(self.pairs)
+            if pair.fragility and leader in (pair.a, pair.b)
+        ]
+        return self.pairs[min(found)[-1]] if found else None
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return one row per run, best score first."""
+        return [
+            {
+                **picked(row, "run unjudged_share score lowest highest judged_only imputed"),
+                "imputed_low": row.imputed_interval and row.imputed_interval.low,
+                "imputed_high": row.imputed_interval and row.imputed_interval.high,
+            }
+            for row in sorted(self.runs, key=lambda row: -row.score)
+        ]
 
 
 @data_first
@@ -57,7 +188,6 @@ def holes(
     n_samples: int = 1000,
     confidence: float = 0.95,
     ask: int = 0,
-    topic_texts: Mapping[str, str] | None = None,
     missing: Missing = "zero",
     jobs: int | None = None,
     scheduler: str | None = None,
@@ -84,8 +214,6 @@ def holes(
         Level of the imputed intervals.
     ask : int
         Number of documents to list whose judgment would settle most.
-    topic_texts : mapping, optional
-        Text of each topic, as `read_topics` reads it, to show with the documents to judge.
     missing : str
         A judged topic that a run lacks scores 0 ("zero"), or is an "error".
     jobs, scheduler, executor : optional
@@ -135,7 +263,13 @@ def holes(
     (-0.5, 0.0, False)
     """
     seed = seed_from(rng)
-    _check(n_samples, ask, missing)
+    check_count("n_samples", n_samples, least=0)
+    check_count("ask", ask, least=0)
+    if n_samples == 1:
+        raise InputError(
+            f"{arg('n_samples')} must be 0 or at least 2: a single completion has no spread"
+        )
+    check_choice("way to treat missing topics", missing, get_args(Missing))
     check_open_unit("confidence", confidence)
     judged = judgments_of(qrels)
     if more is not None:
@@ -198,22 +332,11 @@ def holes(
         n_samples=0 if drawn is None else n_samples,
         confidence=confidence,
         ask=_asked(lists, holed, pair_rows, prior, ask) if ask else (),
-        topic_texts=None if topic_texts is None else dict(topic_texts),
         seed=seed,
     )
     if result.interval_warning:
         warn(result.interval_warning, stacklevel=3)
     return result
-
-
-def _check(n_samples: int, ask: int, missing: str) -> None:
-    check_count("n_samples", n_samples, least=0)
-    check_count("ask", ask, least=0)
-    if n_samples == 1:
-        raise InputError(
-            f"{arg('n_samples')} must be 0 or at least 2: a single completion has no spread"
-        )
-    check_choice("way to treat missing topics", missing, get_args(Missing))
 
 
 def _kind(is_exact: bool) -> Literal["exact", "outer"]:
@@ -228,23 +351,19 @@ def _run_rows(
     drawn: Completions | None,
     confidence: float,
 ) -> tuple[HolesRun, ...]:
-    imputed: Any = [None] * len(lists.runs)
-    intervals: list[Interval | None] = [None] * len(lists.runs)
-    if drawn is not None:
-        imputed = drawn.means.mean(axis=0)
-        # A widened interval may exceed the bounds of all completions.
-        ends = np.clip(drawn.intervals(confidence), bounds.lowest[:, None], bounds.highest[:, None])
-        intervals = [Interval(*both) for both in ends.tolist()]
-    columns = {
+    columns: dict[str, Any] = {
         "run": lists.runs,
         "unjudged_share": lists.unjudged_share,
         "score": scores.mean(axis=1),
         "lowest": bounds.lowest,
         "highest": bounds.highest,
         "judged_only": condensed.mean(axis=1),
-        "imputed": imputed,
-        "imputed_interval": intervals,
     }
+    if drawn is not None:
+        # A widened interval may exceed the bounds of all completions.
+        ends = np.clip(drawn.intervals(confidence), bounds.lowest[:, None], bounds.highest[:, None])
+        intervals = [Interval(*both) for both in ends.tolist()]
+        columns |= {"imputed": drawn.means.mean(axis=0), "imputed_interval": intervals}
     return tuple(HolesRun(**row) for row in rows_of(columns))
 
 
@@ -269,9 +388,6 @@ def _pair_rows(
         "decided": (low > DECIDED) | (high < -DECIDED),
         "bounds": [_kind(is_exact) for is_exact in bounds.pair_is_exact],
         "pvalue": paired_t(scores, pairs).pvalue,
-        **dict.fromkeys(
-            ("difference_imputed", "sign_share", "pvalue_imputed"), [None] * len(pairs)
-        ),
         "fragility": fragile,
     }
     if drawn is not None:

@@ -19,9 +19,8 @@ from steadyrank.present.pair_panel import PairPanel, signed_texts
 from steadyrank.present.table import Cell
 from steadyrank.present.view import Col, FigureSpec, Finding, TableSpec, View, Words
 from steadyrank.stats.run_means import SAME_MEAN, other_first
-from steadyrank.studies.holes.completions import FEWEST_RUNS
-from steadyrank.studies.holes.result import DECIDED, HolesPair, HolesResult
-from steadyrank.studies.holes.study import holes
+from steadyrank.studies.holes.fragility import DECIDED
+from steadyrank.studies.holes.study import HolesPair, HolesResult, holes
 from steadyrank.studies.material import NO_RUNS, Material
 from steadyrank.studies.part import Findings, Front, Job, Samples, part_of
 from steadyrank.words import MISSING, by_number, counted, percent, swap_words
@@ -33,14 +32,9 @@ def findings(result: HolesResult) -> list[Finding]:
     said += _leader(result)
     check, rehearsal = result.prior, result.rehearsal
     if result.interval_warning:
-        n = result.n_fully_judged
-        why = (
-            "too few documents can be hidden"
-            if n >= FEWEST_RUNS
-            else f"{n} of {FEWEST_RUNS} required runs {by_number(n, 'is', 'are')} fully judged"
-        )
-        text = f"The imputed intervals are unchecked and may be far too short: {why}."
-        said.append(Finding("holes.unchecked", text, {"n_fully_judged": n}))
+        text = f"T{result.interval_warning[1:]}."
+        values = {"n_fully_judged": result.n_fully_judged}
+        said.append(Finding("holes.unchecked", text, values))
     elif result.n_samples:
         widened = "" if rehearsal.scale == 1.0 else f"; all are widened {rehearsal.scale:.2f} times"
         text = (
@@ -202,16 +196,9 @@ ASK = TableSpec(
 
 
 def ask_text(result: HolesResult) -> str:
-    """Return the documents to judge as tab-separated lines, with the topics' texts if known."""
-    texts = result.topic_texts
-    header = ["topic", "document", "value", *([] if texts is None else ["text"])]
-    lines = ["\t".join(header)]
-    for asked in result.ask:
-        line = [asked.topic, asked.document, f"{asked.value:.6g}"]
-        if texts is not None:
-            line.append(" ".join(texts.get(asked.topic, "").split()))
-        lines.append("\t".join(line))
-    return "\n".join(lines) + "\n"
+    """Return the documents to judge as tab-separated lines."""
+    lines = [f"{asked.topic}\t{asked.document}\t{asked.value:.6g}\n" for asked in result.ask]
+    return "".join(["topic\tdocument\tvalue\n", *lines])
 
 
 def fields(result: HolesResult) -> dict[str, Any]:

@@ -51,7 +51,6 @@ from steadyrank.stats.ranks.correlation import bootstrap_tau_interval
 from steadyrank.stats.run_means import best_first
 from steadyrank.studies.judge_scores import (
     AuditSettings,
-    Grades,
     JudgeInput,
     aligned,
     check_runs,
@@ -91,7 +90,6 @@ def judges(
     kin: str | None = None,
     kin_near: bool = False,
     top: int | None = None,
-    judge_grades: Grades | Mapping[str, Grades] | None = None,
     width: float = 0.1,
     minimum_difference: float = 0.05,
     power: float = 0.8,
@@ -135,8 +133,6 @@ def judges(
         Compare kin only with runs whose mean by people is within the range of the kin's.
     top : int, optional
         Also report tau of this many of the best runs by people.
-    judge_grades : mapping, optional
-        Grades of the judges to people's, `{0: 0, 1: 2}`; or one such mapping per judge, by name.
     width : float
         Width of a difference's interval that is planned for.
     minimum_difference : float
@@ -218,7 +214,6 @@ def judges(
             human,
             judges,
             measure=measure or DEFAULT_MEASURE,
-            judge_grades=judge_grades,
             missing=missing,
             no_relevant=no_relevant,
             ties=ties,
@@ -365,8 +360,7 @@ def confusion_of(
     if not same_scale:
         warn(
             f"judge {judge} grades up to {judged.max_grade}, people up to {people.max_grade}: the "
-            "scales differ, so coefficients of grades are omitted; map its grades with "
-            f"{arg('judge_grades=')}"
+            "scales differ, so coefficients of grades are omitted"
         )
     coefficients: dict[str, AgreementInterval | None] = dict.fromkeys(COEFFICIENTS)
     if same_scale:

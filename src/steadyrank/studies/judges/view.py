@@ -58,7 +58,8 @@ def findings(result: JudgesResult) -> list[Finding]:
 
 def _answer(result: JudgesResult, judge: JudgeResult) -> Said:
     """Say whether the judge's scores may be used, for which pairs, and what they save."""
-    n, lost, _ = _decided(judge)
+    n = int(judge.alone.significant.sum())
+    lost = round(judge.lost_share * n) if n else 0
     name, more, saved = f'"{judge.judge}"', judge.n_judge_topics, saved_share(result, judge)
     pairs = counted(n, "significant pair")
     text = f"{name} finds no significant pair"
@@ -89,30 +90,6 @@ def saved_share(result: JudgesResult, judge: JudgeResult) -> float:
     """
     times = result.topics_like(judge) if judge.n_judge_topics else judge.worth.factor(1, ENDLESS)
     return max(0.0, 1.0 - 1.0 / times) if times > 0 else 0.0
-
-
-def _decided(judge: JudgeResult) -> tuple[int, int, int]:
-    """Return the numbers of the judge's significant pairs, of those lost and of those reversed."""
-    n = int(judge.alone.significant.sum())
-    if not n:
-        return 0, 0, 0
-    return n, round(judge.lost_share * n), round(judge.reversed_share * n)
-
-
-def _alone(result: JudgesResult, judge: JudgeResult) -> Said:
-    """Say which pairs the judge finds significant without people, and which are confirmed."""
-    total = len(result.pairs)
-    n, lost, opposite = _decided(judge)
-    text = f'Judge "{judge.judge}" alone finds {_different(n, total)}'
-    if n:
-        text += (
-            f"; after correction {f'{lost:,} of these are not' if lost else 'all of these are'}"
-            if judge.n_judge_topics
-            else f"; people confirm {f'{n - lost:,}' if lost else 'all'} of these"
-        )
-    text += f", and {opposite:,} {by_number(opposite, 'is', 'are')} reversed" if opposite else ""
-    values = {"n_pairs": total, "n_significant": n, "n_lost": lost, "n_reversed": opposite}
-    return "alone", f"{text}.", values
 
 
 def _corrected(result: JudgesResult, judge: JudgeResult) -> Said:
@@ -186,16 +163,6 @@ def _width(result: JudgesResult, judge: JudgeResult) -> Said:
     return "width", text, {"width_ratio": judge.width_ratio, "topics_like": times}
 
 
-def _wider(result: JudgesResult, judge: JudgeResult) -> Said:
-    if not judge.n_wider or len(result.pairs) == 1 or judge.weight.value == 0.0:
-        return None
-    text = (
-        f"With {judge.judge}, {judge.n_wider:,} of {len(result.pairs):,} intervals are wider than "
-        f"people's, by a factor of up to {judge.largest_width_ratio:.2f}."
-    )
-    return "wider", text, picked(judge, "n_wider largest_width_ratio")
-
-
 def _bias(result: JudgesResult, judge: JudgeResult) -> Said:
     """Say how the judge's bias varies over runs, the part of it that changes ranks."""
     bias = judge.bias
@@ -209,32 +176,7 @@ def _bias(result: JudgesResult, judge: JudgeResult) -> Said:
     return "bias", text, values
 
 
-def _confirmed(result: JudgesResult, judge: JudgeResult) -> Said:
-    """Say which of the judge's decisions people confirm on the same topics."""
-    n = int(judge.on_human_topics.significant.sum())
-    if not n or not judge.n_judge_topics:
-        return None
-    lost, opposite = (round(s * n) for s in (judge.unconfirmed_share, judge.opposite_share))
-    text = (
-        f"On the same topics people confirm {n - lost:,} of {counted(n, 'pair', form=',')} that "
-        f"{judge.judge} finds significant, and reverse {_none(opposite)}."
-    )
-    return "confirmed", text, {"n_significant": n, "n_unconfirmed": lost, "n_opposite": opposite}
-
-
-def _sample(result: JudgesResult, judge: JudgeResult) -> Said:
-    """Say whether people's topics look like a random sample."""
-    if math.isnan(judge.pvalue_of_sample):
-        return None
-    words = pvalue_words(judge.pvalue_of_sample)
-    text = f"By {judge.judge}, people's topics and the others differ with {words} (Welch's t test)."
-    return "sample", text, {"pvalue": judge.pvalue_of_sample}
-
-
-MAKERS = (
-    *(_answer, _corrected, _kin, _first, _alone),
-    *(_width, _wider, _bias, _confirmed, _sample),
-)
+MAKERS = (_answer, _corrected, _kin, _first, _width, _bias)
 """Findings about each judge, the most important first."""
 
 

@@ -18,7 +18,7 @@ from steadyrank.present.figures import Plot
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from steadyrank.studies.pools.result import PoolsResult
+    from steadyrank.studies.pools.study import PoolsResult
 
 ACROSS = 3
 """Number of panels in a row."""

@@ -10,39 +10,33 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Executor
-from dataclasses import replace
-from typing import Any, Unpack, get_args
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeVar, Unpack, get_args
 
 import numpy as np
 
+from steadyrank._version import __version__
 from steadyrank.compute.executors import Machine, Progress
 from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.read.runs import ReadingOptions
 from steadyrank.data.scores import mean_of_present
-from steadyrank.errors import InputError, check_choice, check_number
+from steadyrank.errors import InputError, check_choice, check_number, unknown_name
 from steadyrank.measures.arguments import data_first
 from steadyrank.measures.evaluate import Missing, NoRelevant
 from steadyrank.measures.names import Measure, parse_measures
+from steadyrank.notebook import Framed, shown_by
+from steadyrank.present.json import picked
 from steadyrank.stats.inputs import check_counts, check_open_unit, named_quantiles
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.planning.demands import Demands, Formula, Method, check_demands
 from steadyrank.stats.planning.design import check_rates
 from steadyrank.stats.planning.variance import Pilot, pilot_variance
-from steadyrank.stats.ranks.correlation import bootstrap_tau_interval, kendall_interval
-from steadyrank.studies.pools.result import (
-    LeaveOut,
-    Mode,
-    PoolBias,
-    PoolsResult,
-    RankSimilarity,
-    Reference,
-)
+from steadyrank.stats.ranks.correlation import TauInterval, bootstrap_tau_interval, kendall_interval
 from steadyrank.studies.pools.trials import (
     Estimates,
     Pool,
     Trial,
-    difference_variance,
     draw_trials,
     kept_judgments,
     mean_and_interval,
@@ -51,6 +45,9 @@ from steadyrank.studies.pools.trials import (
     run_trials,
     score_runs,
 )
+from steadyrank.words import counted
+
+Number = TypeVar("Number", int, float)
 
 MOST_TEAMS = 15
 """Most teams that are left out by default, as in the paper's figures."""
@@ -59,6 +56,188 @@ QUANTILES = (0.025, 0.25, 0.5, 0.75, 0.975)
 
 SLACK = 1e-12
 """An interval misses the reference only by more than this rounding error."""
+
+
+Mode = Literal["sound", "paper"]
+
+
+def ends_of(values: Sequence[Number]) -> tuple[Number, Number] | None:
+    """Return the smallest and the largest of several values; None for fewer than two."""
+    return (min(values), max(values)) if len(values) > 1 else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeaveOut:
+    """The variance of one measure with k teams left out and a number of pilot topics."""
+
+    measure: str
+    k: int
+    pilot_topics: int
+    variances: tuple[float, ...]
+    """V_E of each trial; NaN if it cannot be estimated."""
+    topics_left: tuple[int, ...]
+    """Number of topics of each trial on which the remaining runs score."""
+    interval: Interval | None
+    """The paper's Student interval for the mean over trials. None for a single trial and in sound
+    mode, since trials over sets of the same teams are not independent samples."""
+    is_exhaustive: bool
+    """Whether the trials are all sets of k teams."""
+    paired_variances: tuple[float, ...]
+    """Half the mean variance of differences over pairs of runs, for each trial; NaN for one run."""
+    topics_needed: int | None = None
+    """Topics for the mean; None without a minimum difference or width."""
+    topics_interval: tuple[int | None, int | None] | None = None
+    """Topics for both ends of the paper's interval; None for an end that is not above 0."""
+    topics_each: tuple[int | None, ...] = ()
+    """Topics for each trial."""
+
+    @property
+    def known(self) -> list[float]:
+        """The variances that could be estimated."""
+        return [variance for variance in self.variances if not math.isnan(variance)]
+
+    @property
+    def mean(self) -> float:
+        """Mean variance over the trials."""
+        return float(mean_of_present(np.array(self.known)))
+
+    @property
+    def quantiles(self) -> dict[str, float]:
+        """Quantiles of the trials."""
+        return named_quantiles(np.array(self.known), QUANTILES)
+
+    @property
+    def extent(self) -> tuple[float, float] | None:
+        """Smallest and largest variance of the trials, a range and not a confidence interval."""
+        return ends_of(self.known)
+
+    @property
+    def topics_extent(self) -> tuple[int, int] | None:
+        """Fewest and most topics of the trials."""
+        return ends_of([size for size in self.topics_each if size is not None])
+
+    def row(self) -> dict[str, Any]:
+        """Return the keys of the JSON output."""
+        return picked(
+            self,
+            "measure k pilot_topics variances mean interval range=extent quantiles topics_needed "
+            "topics_needed_range=topics_extent topics_needed_interval=topics_interval "
+            "topics_needed_each=topics_each topics_left exhaustive=is_exhaustive paired_variances",
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reference:
+    """The best estimate, with all teams and all topics on which some run scores."""
+
+    measure: str
+    variance: float
+    variance_interval: Interval
+    """Chi-square interval for other topics."""
+    n_topics: int
+    topics_needed: int | None
+    topics_interval: Interval | None
+    """Topics for both ends of the interval of the variance."""
+    first_miss: dict[int, int | None]
+    """Smallest k whose interval misses the variance, by the number of pilot topics, as in the
+    paper. Empty in sound mode."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolBias:
+    """The effect of documents that only a run's team contributed to the pool on its score."""
+
+    run: str
+    team: str
+    measure: str
+    score: float
+    """Mean over topics."""
+    score_without: float
+    """Mean over topics without the team's unique documents in the judgments."""
+    unique: int
+    """Number of judged documents that no other team has within pool depth."""
+    unique_relevant: int
+
+    @property
+    def change(self) -> float:
+        """score_without - score."""
+        return self.score_without - self.score
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankSimilarity:
+    """The correlation of the rankings of runs by two measures."""
+
+    measure_a: str
+    measure_b: str
+    tau: float
+    published: TauInterval | None
+    """Interval of the paper, with the standard error of unrelated rankings."""
+    bootstrap: TauInterval
+    """Interval over topics."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@shown_by("studies.pools.view:VIEW.text")
+class PoolsResult(Framed):
+    """The result of `pools`: variances without k teams, pool bias and similarity of rankings.
+
+    Examples
+    --------
+    >>> import steadyrank as sr
+    >>> track = sr.simulated_track(n_teams=3, runs_per_team=2, n_topics=20, depth=50, pool_depth=10)
+    >>> result = sr.pools(track.runs, track.qrels, measures="nDCG@10")
+    >>> result.ks, result.cell("nDCG@10", 1).is_exhaustive
+    ((1, 2), True)
+    """
+
+    measures: tuple[str, ...]
+    teams: tuple[str, ...]
+    runs: tuple[str, ...]
+    topics: tuple[str, ...]
+    pool_depth: int
+    n_trials: int
+    ks: tuple[int, ...]
+    pilot_topics: tuple[int, ...]
+    confidence: float
+    seed: int
+    mode: Mode
+    """"paper" has the paper's intervals over trials, "sound" only ranges."""
+    demands: Demands | None
+    n_judgments: int
+    n_orphans: int
+    """Number of judgments that no team contributed within pool depth; they are always kept."""
+    n_unique: int
+    """Number of judgments that only one team contributed."""
+    references: tuple[Reference, ...]
+    leave_out: tuple[LeaveOut, ...]
+    drawn: tuple[Trial, ...]
+    """The trials, k = 0 first."""
+    bias: tuple[PoolBias, ...]
+    similarity: tuple[RankSimilarity, ...]
+
+    def cell(self, measure: str, k: int, pilot_topics: int | None = None) -> LeaveOut:
+        """Return the estimates of one measure and k, by default with the most pilot topics."""
+        size = max(self.pilot_topics) if pilot_topics is None else pilot_topics
+        for row in self.leave_out:
+            if (row.measure, row.k, row.pilot_topics) == (str(measure), k, size):
+                return row
+        if str(measure) not in self.measures:
+            raise unknown_name("measure", str(measure), self.measures)
+        raise InputError(f"there is no estimate of k = {k} with {size} pilot topics")
+
+    def caption(self) -> str:
+        """Return sizes and seed, for captions."""
+        return (
+            f"{counted(len(self.runs), 'run')} of {counted(len(self.teams), 'team')}, "
+            f"{counted(len(self.topics), 'topic')}, pool depth {self.pool_depth}, "
+            f"{counted(self.n_trials, 'trial')}, seed {self.seed}; "
+            f"steadyrank {__version__}."
+        )
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return one row per measure, k and number of pilot topics, as in the JSON output."""
+        return [row.row() for row in self.leave_out]
 
 
 @data_first
@@ -216,7 +395,10 @@ def pools(
         n_judgments=len(pool.grades),
         n_orphans=int(pool.orphans.sum()),
         n_unique=int(sum(rows.sum() for rows in unique)),
-        references=tuple(_references(pool, pilots, cells, demands)),
+        references=tuple(
+            _reference(name, pilot, cells, demands)
+            for name, pilot in zip(pool.measures, pilots, strict=True)
+        ),
         leave_out=tuple(cells),
         drawn=tuple(drawn),
         bias=tuple(_bias(pool, full, unique)),
@@ -275,68 +457,48 @@ def _summaries(
             for k, places in by_k.items():
                 # With all teams and all topics, every trial is the same.
                 some = places[:1] if k == 0 and size == len(pool.topics) else places
-                variances = estimates.variance[some, m, s]
-                known = variances[~np.isnan(variances)]
-                differences = estimates.difference_variance[some, m, s].tolist()
-                mean, interval = mean_and_interval(known.tolist(), confidence=confidence or 0.95)
+                variances = estimates.variance[some, m, s].tolist()
+                interval = mean_and_interval(variances, confidence=confidence or 0.95)[1]
                 cells.append(
                     LeaveOut(
                         measure=measure,
                         k=k,
                         pilot_topics=size,
-                        variances=tuple(variances.tolist()),
+                        variances=tuple(variances),
                         topics_left=tuple(estimates.n_topics[some, m, s].tolist()),
-                        mean=mean,
-                        extent=(float(known.min()), float(known.max())) if len(known) > 1 else None,
                         interval=interval if confidence else None,
-                        quantiles=named_quantiles(known, QUANTILES),
                         is_exhaustive=drawn[places[0]].is_exhaustive,
-                        difference_variances=tuple(differences),
-                        difference_mean=mean_and_interval(differences)[0],
                         paired_variances=tuple(estimates.paired_variance[some, m, s].tolist()),
                     )
                 )
     return cells
 
 
-def _pilots(pool: Pool, full: np.ndarray, confidence: float) -> list[tuple[Pilot, float]]:
-    """Return V_E and the percentile of the variance of differences by measure, with all teams."""
+def _pilots(pool: Pool, full: np.ndarray, confidence: float) -> list[Pilot]:
+    """Return V_E by measure, with all teams."""
     pilots = []
     for name, matrix in zip(pool.measures, full, strict=True):
         (topics,) = pilot_subsets(matrix, np.arange(matrix.shape[1]), [matrix.shape[1]])
         chosen = np.ascontiguousarray(matrix[:, topics])
-        pilot = pilot_variance(chosen, name, confidence=confidence)
-        pilots.append((pilot, difference_variance(chosen)))
+        pilots.append(pilot_variance(chosen, name, confidence=confidence))
     return pilots
 
 
-def _references(
-    pool: Pool,
-    pilots: Sequence[tuple[Pilot, float]],
-    cells: Sequence[LeaveOut],
-    demands: Demands | None,
-) -> list[Reference]:
+def _reference(
+    name: str, pilot: Pilot, cells: Sequence[LeaveOut], demands: Demands | None
+) -> Reference:
     paired = demands is not None and demands.paired
-    asked = [
-        value
-        for pilot, differences in pilots
-        for value in (*pilot_variances(pilot, paired), differences / 2)
-    ]
-    needed = np.reshape(np.array(topics_for_all(demands, asked), object), (len(pilots), -1))
-    return [
-        Reference(
-            measure=name,
-            variance=pilot.variance,
-            variance_interval=pilot.variance_interval,
-            n_topics=pilot.n_topics,
-            topics_needed=needed[m, 0],
-            topics_interval=None if demands is None else Interval(needed[m, 1], needed[m, 2]),
-            difference_variance=differences,
-            difference_topics=needed[m, 3],
-            first_miss=_first_misses(name, pilot.variance, cells),
-        )
-        for m, (name, (pilot, differences)) in enumerate(zip(pool.measures, pilots, strict=True))
-    ]
+    needed, *ends = topics_for_all(demands, pilot_variances(pilot, paired))
+    known: Any = ends
+    return Reference(
+        measure=name,
+        variance=pilot.variance,
+        variance_interval=pilot.variance_interval,
+        n_topics=pilot.n_topics,
+        topics_needed=needed,
+        topics_interval=None if demands is None else Interval(*known),
+        first_miss=_first_misses(name, pilot.variance, cells),
+    )
 
 
 def _first_misses(
@@ -416,27 +578,17 @@ def _with_topics(cells: Sequence[LeaveOut], demands: Demands | None) -> list[Lea
     if demands is None:
         return list(cells)
     planned = [_planned(cell, demands.paired) for cell in cells]
-    asked = [
-        value
-        for cell, (by_trial, mean, ends) in zip(cells, planned, strict=True)
-        for value in (mean, cell.difference_mean / 2.0, *(ends or ()), *by_trial)
-    ]
+    asked = [v for by_trial, mean, ends in planned for v in (mean, *(ends or ()), *by_trial)]
     topics = dict(zip(asked, topics_for_all(demands, asked), strict=True))
-    with_needed = []
-    for cell, (by_trial, mean, ends) in zip(cells, planned, strict=True):
-        needed = tuple(topics.get(value) for value in by_trial)
-        known = [size for size in needed if size is not None]
-        with_needed.append(
-            replace(
-                cell,
-                topics_needed=topics.get(mean),
-                topics_extent=(min(known), max(known)) if len(known) > 1 else None,
-                topics_interval=(topics[ends[0]], topics[ends[1]]) if ends else None,
-                topics_each=needed,
-                difference_topics=topics.get(cell.difference_mean / 2.0),
-            )
+    return [
+        replace(
+            cell,
+            topics_needed=topics.get(mean),
+            topics_interval=(topics[ends[0]], topics[ends[1]]) if ends else None,
+            topics_each=tuple(map(topics.get, by_trial)),
         )
-    return with_needed
+        for cell, (by_trial, mean, ends) in zip(cells, planned, strict=True)
+    ]
 
 
 def _planned(cell: LeaveOut, paired: bool) -> tuple[tuple[float, ...], float, Interval | None]:

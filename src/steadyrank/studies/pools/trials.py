@@ -22,7 +22,7 @@ from steadyrank.compute.executors import Machine, map_shared
 from steadyrank.compute.random import block_stream
 from steadyrank.data.order import natural_key
 from steadyrank.data.qrels import Qrels
-from steadyrank.data.read.qrels import judgments_of
+from steadyrank.data.read.run_files import judgments_of
 from steadyrank.data.read.runs import ReadingOptions, header_of, read_runs
 from steadyrank.data.run import Run
 from steadyrank.data.scores import mean_of_present
@@ -32,16 +32,8 @@ from steadyrank.measures.names import Measure
 from steadyrank.measures.scoring import Recipe, find_judged_documents, prepare, score_recipe
 from steadyrank.stats.anova.gstudy import variance_components
 from steadyrank.stats.interval import Interval
-from steadyrank.stats.pairs.result import all_pairs
-from steadyrank.stats.pairs.tests import means_and_errors, moments
 from steadyrank.stats.planning.variance import pooled_variance
 from steadyrank.words import counted
-
-NO_TEAMS = (
-    "no run has a team: give run information with the columns run and team "
-    f"({arg('run_info=')}), or a regular expression whose first group is the team in a run's name "
-    f"({arg('team_from=')})"
-)
 
 
 class Entries(NamedTuple):
@@ -241,7 +233,11 @@ def _joined(parts: Sequence[_RunPart], grades: np.ndarray) -> Entries:
 
 def _teams(names: Sequence[str], known: Sequence[str]) -> tuple[tuple[str, ...], np.ndarray]:
     if not any(known):
-        raise InputError(NO_TEAMS)
+        raise InputError(
+            "no run has a team: give run information with the columns run and team "
+            f"({arg('run_info=')}), or a regular expression whose first group is the team in a "
+            f"run's name ({arg('team_from=')})"
+        )
     alone = [name for name, team in zip(names, known, strict=True) if not team]
     if alone:
         who = counted(len(alone), "run has", "runs have")
@@ -274,9 +270,6 @@ def _report_pool(pool: Pool) -> None:
 BLOCK = 8
 """Number of trials of a task."""
 
-DIFFERENCE_QUANTILE = 0.95
-"""Quantile of the variances of differences, as in Webber, Moffat and Zobel."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Trial:
@@ -289,15 +282,12 @@ class Trial:
     """Whether the trials of this k are all sets of k teams."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Estimates:
+class Estimates(NamedTuple):
     """The estimates of all trials: arrays [trial, measure, number of pilot topics]."""
 
     variance: np.ndarray
     paired_variance: np.ndarray
     """Half the variance of differences, mean over the pairs of runs: the two-way residual."""
-    difference_variance: np.ndarray
-    """95th percentile over the pairs of runs."""
     n_topics: np.ndarray
     """Number of remaining topics, at most the number of pilot topics."""
 
@@ -305,12 +295,8 @@ class Estimates:
 def team_subsets(n_teams: int, k: int, n_trials: int, *, seed: int) -> list[tuple[int, ...]]:
     """Return random different sets of k teams; all sets if there are at most `n_trials`.
 
-    The first sets do not depend on `n_trials`.
-
     >>> team_subsets(3, 2, 10, seed=0)
     [(0, 1), (0, 2), (1, 2)]
-    >>> len(set(team_subsets(10, 5, 50, seed=0)))
-    50
     """
     if math.comb(n_teams, k) <= n_trials:
         return list(itertools.combinations(range(n_teams), k))
@@ -352,13 +338,8 @@ def run_trials(
     """Score the remaining runs of every trial again and estimate the variances."""
     tasks = [(trials[at : at + BLOCK], tuple(sizes)) for at in range(0, len(trials), BLOCK)]
     parts = map_shared(_block, pool, tasks, **machine)
-    variance, paired, differences, n_topics = np.concatenate(parts, axis=1)
-    return Estimates(
-        variance=variance,
-        paired_variance=paired,
-        difference_variance=differences,
-        n_topics=n_topics.astype(np.int64),
-    )
+    variance, paired, n_topics = np.concatenate(parts, axis=1)
+    return Estimates(variance, paired, n_topics.astype(np.int64))
 
 
 def _block(pool: Pool, task: tuple[Sequence[Trial], tuple[int, ...]]) -> np.ndarray:
@@ -371,12 +352,12 @@ def _one_trial(pool: Pool, trial: Trial, sizes: Sequence[int]) -> np.ndarray:
     kept = kept_judgments(pool, trial.left_out)
     runs = np.flatnonzero(~np.isin(pool.team_of, np.array(trial.left_out, np.int64)))
     scores = score_runs(pool, kept, runs)
-    estimates = np.full((4, len(scores), len(sizes)), np.nan)
+    estimates = np.full((3, len(scores), len(sizes)), np.nan)
     for m, matrix in enumerate(scores):
         for s, topics in enumerate(pilot_subsets(matrix, trial.topic_order, sizes)):
             chosen = np.ascontiguousarray(matrix[:, topics])
             variances = variance_or_nan(chosen), paired_variance_or_nan(chosen)
-            estimates[:, m, s] = (*variances, difference_variance(chosen), len(topics))
+            estimates[:, m, s] = (*variances, len(topics))
     return estimates
 
 
@@ -410,36 +391,12 @@ def paired_variance_or_nan(scores: np.ndarray) -> float:
     return float(variance_components(complete).variance["residual"])
 
 
-def difference_variance(scores: np.ndarray) -> float:
-    """Return the 95th percentile, over pairs of runs, of the variance of differences over topics.
-
-    Webber, Moffat and Zobel (CIKM 2008, doi:10.1145/1458082.1458158) plan paired tests by it. NaN
-    for one run, or fewer than two topics.
-
-    >>> round(difference_variance(np.array([[0.1, 0.5, 0.3], [0.2, 0.2, 0.2]])), 4)
-    0.04
-    """
-    n_runs, n_topics = scores.shape
-    if n_runs < 2 or n_topics < 2:
-        return math.nan
-    if np.isnan(scores).any():
-        sd = moments(scores, all_pairs(n_runs)).sd
-        variances = sd[~np.isnan(sd)] ** 2
-    else:
-        errors = np.empty((1, math.comb(n_runs, 2)))
-        means_and_errors(scores[None], errors)
-        variances = errors[0] ** 2 * n_topics
-    return float(np.quantile(variances, DIFFERENCE_QUANTILE)) if len(variances) else math.nan
-
-
 def mean_and_interval(
     values: Sequence[float], *, confidence: float = 0.95
 ) -> tuple[float, Interval | None]:
     """Return the mean over the trials and Student's interval: mean ± t(n - 1) sd / sqrt(n).
 
-    The published interval treats trials as independent samples, which sets of the same few teams
-    are not, and shrinks with their number. Trials without a value are left out; the interval is
-    None for fewer than two values.
+    Trials without a value are left out; the interval is None for fewer than two values.
 
     >>> mean, interval = mean_and_interval([0.112, 0.118, 0.109])
     >>> round(mean, 3), [round(end, 4) for end in interval]

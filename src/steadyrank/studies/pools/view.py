@@ -7,18 +7,14 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from steadyrank.present.cells import name
 from steadyrank.present.json import picked
-from steadyrank.present.table import Cell
 from steadyrank.present.view import Col, FigureSpec, Finding, Row, TableSpec, View, Words
-from steadyrank.stats.ranks.correlation import TauInterval
 from steadyrank.studies.material import NO_RUNS, Material, named_teams
 from steadyrank.studies.part import Job, Samples, part_of
-from steadyrank.studies.pools.result import PoolsResult, Reference
-from steadyrank.studies.pools.study import misses, pools
+from steadyrank.studies.pools.study import PoolsResult, Reference, misses, pools
 from steadyrank.words import by_number, counted, size
 
 MOST_RUNS = 10
@@ -48,10 +44,10 @@ def _owed(result: PoolsResult) -> list[Finding]:
     median = statistics.median(row.change for row in rows)
     values = {**picked(worst, "run team measure change"), "median_change": median}
     only = "without the judgments that only its team contributed"
-    text = f"No run loses {_spelled(measure)} {only}"
+    text = f"No run loses {measure} {only}"
     if worst.change < 0.0:
         text = (
-            f"{only.capitalize()}, a run loses at most {-worst.change:.4f} {_spelled(measure)} "
+            f"{only.capitalize()}, a run loses at most {-worst.change:.4f} {measure} "
             f"({worst.run}; median {0.0 - median:.4f})"
         )
     return [Finding("pools.owed", f"{text}.", values)]
@@ -65,15 +61,10 @@ def _variance(result: PoolsResult, reference: Reference) -> Finding:
             f"{size(ends[0])} to {size(ends[1])})"
         )
     text = (
-        f"{_spelled(reference.measure)}: with all {len(result.teams)} teams the variance is "
+        f"{reference.measure}: with all {len(result.teams)} teams the variance is "
         f"{reference.variance:.4f}{requires}."
     )
     return Finding("pools.variance", text, _reference_row(reference))
-
-
-def _pilot_words(result: PoolsResult) -> str:
-    most = max(result.pilot_topics)
-    return "" if most == len(result.topics) else f" on {most:,} pilot topics"
 
 
 def _first_miss(result: PoolsResult, reference: Reference) -> list[Finding]:
@@ -86,7 +77,7 @@ def _first_miss(result: PoolsResult, reference: Reference) -> list[Finding]:
         f"{len(result.teams)}"
     )
     values = {"measure": reference.measure, "k": k, "n_teams": len(result.teams)}
-    return [Finding("pools.first_miss", f"{text}{_pilot_words(result)}.", values)]
+    return [Finding("pools.first_miss", f"{text}.", values)]
 
 
 def _range(result: PoolsResult, reference: Reference) -> list[Finding]:
@@ -99,7 +90,7 @@ def _range(result: PoolsResult, reference: Reference) -> list[Finding]:
         f"from {low:.4f} to {high:.4f} without {counted(k, 'team')}"
         for k, (low, high) in ranges.items()
     ]
-    text = f"Variances of trials{_pilot_words(result)} range {' and '.join(parts)}."
+    text = f"Variances of trials range {' and '.join(parts)}."
     values = {"measure": reference.measure, "k": list(ranges), "ranges": list(ranges.values())}
     return [Finding("pools.range", text, values)]
 
@@ -134,8 +125,7 @@ def _dropped(result: PoolsResult) -> list[Finding]:
 def _reference_row(reference: Reference) -> dict[str, Any]:
     keys = (
         "measure variance variance_interval topics=n_topics topics_needed "
-        "topics_needed_interval=topics_interval difference_variance "
-        "difference_topics_needed=difference_topics"
+        "topics_needed_interval=topics_interval"
     )
     first = [{"pilot_topics": n, "k": k} for n, k in reference.first_miss.items()]
     return picked(reference, keys) | {"first_miss": first}
@@ -162,8 +152,6 @@ def _leave_out_rows(result: PoolsResult) -> list[dict[str, Any]]:
             "topics_needed": row.topics_needed,
             **_ends_of("topics_needed_range", row.topics_extent),
             **_ends_of("topics_needed", row.topics_interval),
-            "difference_mean": row.difference_mean,
-            "difference_topics_needed": row.difference_topics,
         }
         for row in result.leave_out
     ]
@@ -174,24 +162,8 @@ def _ends_of(key: str, ends: Sequence[float | None] | None) -> dict[str, float |
     return {f"{key}_low": low, f"{key}_high": high}
 
 
-def _beside_all_teams(result: PoolsResult, rows: Sequence[Row]) -> list[Row]:
-    """Return the rows with their ranges relative to the variance with all teams."""
-    all_teams = {reference.measure: reference.variance for reference in result.references}
-    return [
-        {
-            **row,
-            **{
-                f"relative_{end}": row[f"range_{end}"] and row[f"range_{end}"] / variance
-                for end in ("low", "high")
-            },
-        }
-        for row in rows
-        for variance in [all_teams[row["measure"]]]
-    ]
-
-
 def _star(result: PoolsResult, row: Row) -> str:
-    (variance,) = (ref.variance for ref in result.references if ref.measure == row["measure"])
+    variance = result.references[result.measures.index(row["measure"])].variance
     cell = result.cell(row["measure"], row["k"], row["pilot_topics"])
     return "*" if misses(cell.interval, variance) else ""
 
@@ -205,15 +177,11 @@ def _similarity_rows(result: PoolsResult) -> list[dict[str, Any]]:
     return [
         {
             **picked(pair, "measure_a measure_b tau"),
-            "interval": _ends(pair.published),
-            "bootstrap_interval": _ends(pair.bootstrap),
+            "interval": pair.published and (pair.published.low, pair.published.high),
+            "bootstrap_interval": (pair.bootstrap.low, pair.bootstrap.high),
         }
         for pair in result.similarity
     ]
-
-
-def _ends(interval: TauInterval | None) -> tuple[float, float] | None:
-    return None if interval is None else (interval.low, interval.high)
 
 
 def _bias_rows(result: PoolsResult) -> list[dict[str, Any]]:
@@ -228,40 +196,25 @@ def _most_biased_first(result: PoolsResult, rows: Sequence[Row]) -> list[Row]:
     return sorted(rows, key=lambda row: -bias[row["run"]] if bias[row["run"]] > 0 else 0.0)
 
 
-def _spelled(measure: str) -> str:
-    """Return a measure as the paper writes it."""
-    return measure.replace("Pplus", "P+", 1)
-
-
-def _named(key: str) -> Callable[[Row], Cell]:
-    return lambda row: name(_spelled(row[key]))
-
-
-MEASURE = Col("measure", form=_named("measure"), when=lambda result: len(result.measures) > 1)
+MEASURE = Col("measure", form="name", when=lambda result: len(result.measures) > 1)
 
 REFERENCE = TableSpec(
     id="pools-reference",
     rows=_reference_rows,
     columns=(
-        Col("measure", form=_named("measure")),
+        Col("measure", form="name"),
         Col("topics", form="count"),
         Col("variance"),
         Col("variance_interval", "{sure} interval"),
         Col("topics_needed", form="size", when="known"),
         Col("topics_needed_interval", "{sure} interval (topics)", "size", "known"),
-        Col("difference_variance", "of differences", when="known"),
-        Col("difference_topics_needed", "topics by differences", "size", "known"),
         Col("first_miss", "first miss", "count", lambda result: result.mode == "paper"),
     ),
-    caption=lambda result: (
-        "Variance (V_E) with all teams; of differences: 95th percentile over pairs of runs. "
-        f"{result.caption()}"
-    ),
+    caption=lambda result: f"Variance (V_E) with all teams. {result.caption()}",
 )
 LEAVE_OUT = TableSpec(
     id="leave-teams-out",
     rows=_leave_out_rows,
-    shown=_beside_all_teams,
     columns=(
         MEASURE,
         Col("k", "teams left out", "count"),
@@ -273,14 +226,6 @@ LEAVE_OUT = TableSpec(
         Col("trials", form="count"),
         Col("mean", "variance"),
         Col(("range_low", "range_high"), "range", when=_has_ranges),
-        Col(
-            ("relative_low", "relative_high"),
-            "relative to all teams",
-            ".2f",
-            _has_ranges,
-            about="the range divided by the variance with all teams; required topics are "
-            "proportional to it",
-        ),
         Col(("interval_low", "interval_high"), "{sure} interval", when="known"),
         Col("topics_needed", form="size", when="known"),
         Col(
@@ -308,8 +253,8 @@ SIMILARITY = TableSpec(
     n_names=2,
     rows=_similarity_rows,
     columns=(
-        Col("measure_a", "measure", _named("measure_a")),
-        Col("measure_b", "other", _named("measure_b")),
+        Col("measure_a", "measure", "name"),
+        Col("measure_b", "other", "name"),
         Col("tau", form=".3f"),
         Col("interval", "published", ".3f"),
         Col("bootstrap_interval", "over topics", ".3f"),

@@ -21,7 +21,7 @@ from steadyrank.compute.executors import Progress
 from steadyrank.compute.random import Rng, seed_from
 from steadyrank.compute.stores import open_store
 from steadyrank.data.qrels import Qrels
-from steadyrank.data.read.qrels import judgments_of
+from steadyrank.data.read.run_files import judgments_of
 from steadyrank.data.read.runs import ReadingOptions, read_runs
 from steadyrank.errors import InputError, arg, bad_value, check_choice, check_count, warn
 from steadyrank.measures.arguments import data_first

@@ -29,8 +29,7 @@ from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.run_means import adjusted_means
 from steadyrank.words import counted
 
-MOST_SYSTEMS, MOST_JUDGES = 300, 100
-"""Ranks by each judge require tests of all pairs for every judge: up to these numbers."""
+MOST_JUDGES = 100
 
 VARIED = {
     "judges": ("system:judge", "system:topic:judge", "answer:judge", "residual"),
@@ -161,7 +160,6 @@ def study_facets(
     g = graded_components(cube.values, confidence=confidence, rng=seed)
     several, cells = len(cube.judges) > 1, cube.cells
     planned = _with_judges(g, cube) if several else g
-    how: Any = {"alpha": 1 - confidence, "seed": seed, "jobs": jobs}
     own, asked = g.sizes, numbers or {}
     topics = asked.get("topics") or (2 * own.topics, 4 * own.topics)
     judges = asked.get("judges") or (2 * own.judges, 4 * own.judges) if several else ()
@@ -172,7 +170,8 @@ def study_facets(
         for k in dict.fromkeys((own.answers, *answers))
         for n in dict.fromkeys((own.topics, *topics))
     ]
-    small = several and len(cube.systems) <= MOST_SYSTEMS and len(cube.judges) <= MOST_JUDGES
+    small = several and len(cube.judges) <= MOST_JUDGES
+    how: Any = {"confidence": confidence, "seed": seed, "jobs": jobs}
     return FacetsResult(
         measure=measure,
         facets=tuple(facets),

@@ -23,8 +23,7 @@ from steadyrank.compute.executors import Progress
 from steadyrank.compute.memory import check_pairs
 from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.order import scores_in_order
-from steadyrank.data.read.run_info import describe_topics
-from steadyrank.data.read.run_names import run_called
+from steadyrank.data.read.run_info import describe_topics, run_called
 from steadyrank.data.read.sources import PathLike
 from steadyrank.data.scores import (
     Scores,

@@ -391,8 +391,9 @@ def equation_9(*, fits: int, seed: int) -> Iterator[Part]:
 def _crossed(d: np.ndarray, baseline: np.ndarray) -> tuple[float, float, float, float]:
     """Instance variances of eq. (9) and of two-way effects; both errors over that of t on means."""
     y = np.stack([baseline + d, np.broadcast_to(baseline, d.shape)])
-    terms = {"instance": "instance", "topic": "topic", "system_topic": ("system", "topic")}
-    crossed = fit(MixedModel(y, axes=("system", "instance", "topic"), random=terms, fixed="system"))
+    system, instance, topic = np.indices(y.shape).reshape(3, -1)
+    terms: Any = {"instance": instance, "topic": topic, "system_topic": (system, topic)}
+    crossed = fit(MixedModel(y.ravel(), random=terms, fixed=system == 0))
     two_way = two_way_difference(d)
     error = float(d.mean(axis=0).std(ddof=1)) / np.sqrt(d.shape[1])
     return (

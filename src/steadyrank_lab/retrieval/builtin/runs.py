@@ -140,7 +140,7 @@ def builtin_instances(*, depth: int = 1000) -> tuple[Run, ...]:
         info = {"team": TEAM, "system": system, "shards": str(searched)}
         for number, shards in enumerate(made):
             sample = central_sample(shards.partition, rate=SAMPLE_RATE, sample=number)
-            chosen = choose_shards(engine, shards, sample, csi_depth=CSI_DEPTH, top_shards=searched)
+            chosen = choose_shards(shards, sample, csi_depth=CSI_DEPTH, top_shards=searched)
             run = merged(shards, chosen, depth=depth).to_run(f"{system}_{number + 1}")
             runs.append(replace(run, info=info))
     return tuple(runs)

@@ -1,27 +1,22 @@
 """Documents as text, from the forms that collections come in.
 
-JSON lines, TREC's SGML, a folder of text files, `irds:` names of ir_datasets, `builtin`, or a
-dictionary; plain or gzip. The first bytes of a file say what it is; errors name its line.
+JSON lines, TREC's <DOC>, `irds:` names of ir_datasets, `builtin`, or a dictionary; plain or packed.
+The first bytes of a file say what it is; errors name its line.
 """
 
 from __future__ import annotations
 
-import hashlib
 import html
 import json
-import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from steadyrank.compute.executors import Progress
 from steadyrank.data.interop.tables import DOCUMENT_NAMES
 from steadyrank.data.read.datasets import is_dataset, load_dataset
-from steadyrank.data.read.limits import LONGEST_LINE
-from steadyrank.data.read.sources import CHUNK, PathLike, base_name, find_files, open_bytes
-from steadyrank.data.read.streams import open_again, size_of
+from steadyrank.data.read.sources import PathLike, find_files, open_bytes
+from steadyrank.data.read.streams import LONGEST_LINE
 from steadyrank.errors import FormatError, InputError, MachineError
 from steadyrank_lab.retrieval.builtin.collection import builtin_documents, is_builtin
 from steadyrank_lab.retrieval.engine.tokens import decoded
@@ -37,21 +32,16 @@ class Document(NamedTuple):
     text: str
 
 
-class _Found(NamedTuple):
-    """A document as it was found, in which line of its file, and in how many bytes."""
+Found = tuple[int, Any, Any]
+"""A document as it was found: the line of its file, its id, and its text."""
 
-    id: Any
-    text: Any
-    line: int = 0
-    size: int = 1
-
-
-_EXPECTED = "expected JSON lines (id, title, text), TREC's <DOC>, or a folder of text files"
+_EXPECTED = "expected JSON lines (id, title, text) or TREC's <DOC>"
 _ID_FIELDS = ("id", "_id", *DOCUMENT_NAMES)
 _TEXT_FIELDS = ("text", "contents", "body")
 _BOM = b"\xef\xbb\xbf"
 
-_OPEN_DOC = re.compile(rb"<doc\b[^<>]*>", re.IGNORECASE)
+_DOC = re.compile(rb"<doc\b[^<>]*>(.*?)</doc\s*>", re.IGNORECASE | re.DOTALL)
+_OPEN_DOC = re.compile(rb"<doc\b", re.IGNORECASE)
 _NEXT_DOC = re.compile(rb"<doc\b[^<>]*>\s*<docno\s*>", re.IGNORECASE)
 _CLOSE_DOC = re.compile(rb"</doc\s*>", re.IGNORECASE)
 _STARTS_WITH_DOC = re.compile(rb"\s*(?:<[^<>]*>\s*)*?<doc\b", re.IGNORECASE)
@@ -65,86 +55,50 @@ _TAG = re.compile(r"</?[A-Za-z!?][^<>]*>")
 _ANY_TAG = re.compile(rb"<[^<>]*>")
 
 
-def read_collection(source: Source, *, progress: Progress | None = None) -> Iterator[Document]:
+def read_collection(source: Source) -> Iterator[Document]:
     """Yield the documents of a collection, each id once.
 
     `source` is a file of JSON lines (`id`, `title`, `text`), a file of TREC's
-    `<DOC><DOCNO>…</DOCNO>…</DOC>`, several of either (names, a glob, a folder), a folder of text
-    files (the id is the path below the folder without `.txt`), `irds:NAME`, `builtin` (see
-    `builtin_collection`; a folder of this name is `./builtin`), or {id: text}. `progress` is told
-    the bytes read and how many there are (documents for `irds:`, `builtin` and dictionaries).
+    `<DOC><DOCNO>…</DOCNO>…</DOC>`, several of either (names, a glob, a folder), `irds:NAME`,
+    `builtin` (see `builtin_collection`; a folder of this name is `./builtin`), or {id: text}.
 
     >>> list(read_collection({"d1": "A small collection"}))
     [Document(id='d1', text='A small collection')]
     """
-    if is_builtin(source):
-        source = builtin_documents()
-    parts: Iterable[tuple[Path | None, int, Iterator[_Found]]]
-    if isinstance(source, Mapping):
-        parts = [(None, len(source), (_Found(*item) for item in source.items()))]
-    elif is_dataset(source):
-        parts = [_dataset(str(source))]
-    else:
-        parts = _files(source)
-    parts = list(parts)
     seen: set[str] = set()
-    tell = _teller(progress, sum(size for _, size, _ in parts))
-    before = 0
-    for path, size, documents in parts:
-        done = before
-        for document in documents:
-            name = document.id if isinstance(document.id, str) else str(document.id)
-            if name in seen or not _is_usable(name) or not isinstance(document.text, str):
-                message = _defect(document, name, seen)
-                raise FormatError(path, message, document.line) if path else InputError(message)
-            seen.add(name)
-            yield Document(name, document.text)
-            done = min(done + document.size, before + size)  # packed files hold more than this
-            tell(done)
-        before += size
-        tell(before)
+    for path, (line, given, text) in _found(source):
+        name = given if isinstance(given, str) else str(given)
+        if name in seen or not _is_usable(name) or not isinstance(text, str):
+            message = _defect(name, text, seen)
+            raise FormatError(path, message, line) if path else InputError(message)
+        seen.add(name)
+        yield Document(name, text)
     if not seen:
         raise InputError(f"the collection holds no documents: {_EXPECTED}")
 
 
-def _teller(progress: Progress | None, total: int) -> Callable[[int], None]:
-    """Return a function that tells of every hundredth of the total."""
-    reported = 0
-
-    def tell(done: int) -> None:
-        nonlocal reported
-        if progress is not None and (done == total or done - reported >= max(1, total // 100)):
-            reported = done
-            progress(done, total)
-
-    return tell
-
-
-def collection_digest(source: Source) -> str:
-    """Return a checksum of what `read_collection` reads; for `irds:`, of name and size."""
-    digest = hashlib.blake2b(digest_size=16)
+def _found(source: Source) -> Iterator[tuple[Path | None, Found]]:
+    """Yield all documents, each with its file; the first file says which form all have."""
     if is_builtin(source):
         source = builtin_documents()
     if isinstance(source, Mapping):
-        for item in source.items():
-            _feed(digest, *(str(part).encode("utf-8", "surrogatepass") for part in item))
-    elif is_dataset(source):
-        name = str(source)
-        _feed(digest, name.encode(), str(load_dataset(name, "docs").docs_count()).encode())
+        yield from ((None, (0, *item)) for item in source.items())
+        return
+    if is_dataset(source):
+        yield from ((None, document) for document in _dataset(str(source)))
+        return
+    files = find_files(source)
+    with open_bytes(files[0]) as stream:
+        head = stream.read(4096).removeprefix(_BOM)
+    read: Callable[[Path], Iterator[Found]]
+    if head.lstrip().startswith(b"{"):
+        read = _json_documents
+    elif _STARTS_WITH_DOC.match(head):
+        read = _trec_documents
     else:
-        folder = _folder(source)
-        for path in _paths(source):
-            label = path.name if folder is None else path.relative_to(folder).as_posix()
-            _feed(digest, label.encode("utf-8", "surrogateescape"))
-            with open_again(path) as stream:
-                while piece := stream.read(CHUNK):
-                    digest.update(piece)
-    return digest.hexdigest()
-
-
-def _feed(digest: Any, *parts: bytes) -> None:
-    for part in parts:
-        digest.update(len(part).to_bytes(8, "little") + part)
+        raise FormatError(files[0], f"{_EXPECTED}, got {head[:40]!r}" if head else "empty", 1)
+    for path in files:
+        yield from ((path, document) for document in read(path))
 
 
 def _is_usable(name: str) -> bool:
@@ -157,50 +111,15 @@ def _is_usable(name: str) -> bool:
         return False
 
 
-def _defect(document: _Found, name: str, seen: set[str]) -> str:
+def _defect(name: str, text: Any, seen: set[str]) -> str:
     if name in seen:
         return f"the document {name!r} occurs twice: remove one"
-    if not isinstance(document.text, str):
-        return f"expected text for the document {name!r}, got {document.text!r:.40}"
+    if not isinstance(text, str):
+        return f"expected text for the document {name!r}, got {text!r:.40}"
     return f"expected a document id without blanks, got {name[:40]!r}: runs name it"
 
 
-def _paths(source: PathLike | Iterable[PathLike]) -> list[Path]:
-    folder = _folder(source)
-    if folder is None:
-        return find_files(source)
-    inside = sorted(path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
-    visible = [path for path in inside if not any(part.startswith(".") for part in path.parts)]
-    if not visible:
-        raise InputError(f"{folder}: the folder holds no files")
-    return [folder / path for path in visible]
-
-
-def _folder(source: PathLike | Iterable[PathLike]) -> Path | None:
-    path = Path(source) if isinstance(source, (str, os.PathLike)) else None
-    return path if path is not None and path.is_dir() else None
-
-
-def _files(
-    source: PathLike | Iterable[PathLike],
-) -> list[tuple[Path | None, int, Iterator[_Found]]]:
-    """Return each file with its size and its documents; the first file says which form all have."""
-    files, folder = _paths(source), _folder(source)
-    with open_bytes(files[0]) as stream:
-        head = stream.read(4096).removeprefix(_BOM)
-    read: Callable[[Path], Iterator[_Found]]
-    if head.lstrip().startswith(b"{"):
-        read = _json_documents
-    elif _STARTS_WITH_DOC.match(head):
-        read = _sgml_documents
-    elif folder is None:
-        raise FormatError(files[0], f"{_EXPECTED}, got {head[:40]!r}" if head else "empty", 1)
-    else:
-        read = partial(_text_document, folder)
-    return [(path, size_of(path), read(path)) for path in files]
-
-
-def _json_documents(path: Path) -> Iterator[_Found]:
+def _json_documents(path: Path) -> Iterator[Found]:
     with open_bytes(path, kept=False) as stream:
         for line, raw in enumerate(stream, start=1):
             content = raw.removeprefix(_BOM) if line == 1 else raw
@@ -214,7 +133,7 @@ def _json_documents(path: Path) -> Iterator[_Found]:
                 got = content[:40].decode("utf-8", "replace")
                 raise FormatError(path, f"expected a JSON object in UTF-8, got {got!r}", line)
             try:
-                yield _Found(_json_id(record), _json_text(record), line, len(raw))
+                yield line, _json_id(record), _json_text(record)
             except InputError as error:
                 raise FormatError(path, str(error), line) from None
 
@@ -242,26 +161,43 @@ def _lacking(field: str, record: dict[str, Any]) -> InputError:
     return InputError(f"expected a field {field}, got fields {got}")
 
 
-def _sgml_documents(path: Path) -> Iterator[_Found]:
-    line = 1
-    for block in _sgml_blocks(path):
-        opened = _OPEN_DOC.search(block)
-        start = opened.start() if opened else len(block)
-        # Around documents there may only be tags: of a prologue, or of an element around them all.
-        if other := _ANY_TAG.sub(b"", block[:start]).strip():
-            raise FormatError(path, f"expected <DOC>, got {decoded(other[:40])!r}", line)
+def _trec_documents(path: Path) -> Iterator[Found]:
+    with open_bytes(path, kept=False) as stream:
+        kept, size, first = [], 0, 1  # lines behind the last </DOC>, and the number of the first
+        for line, raw in enumerate(stream, start=1):
+            kept.append(raw.removeprefix(_BOM) if line == 1 else raw)
+            size += len(raw)
+            if size > LONGEST_LINE:
+                message = f"a document of more than {LONGEST_LINE >> 20} MB: is a </DOC> missing?"
+                raise FormatError(path, message)
+            if not _CLOSE_DOC.search(raw):
+                continue
+            block, done = b"".join(kept), 0
+            for match in _DOC.finditer(block):
+                _check_between(block[done : match.start()], path, first)
+                at = first + block.count(b"\n", 0, match.start())
+                yield at, *_trec_document(match[1], path, at)
+                done = match.end()
+            if not done:  # a </DOC> that closes nothing
+                _check_between(block, path, first)
+                done = len(block)
+            kept, first = [block[done:]], first + block.count(b"\n", 0, done)
+            size = len(kept[0])
+        rest = b"".join(kept)
+        opened = _OPEN_DOC.search(rest)
+        _check_between(rest[: opened.start()] if opened else rest, path, first)
         if opened:
-            first = line + block.count(b"\n", 0, start)
-            name, text = _sgml_document(block[opened.end() :], path, first)
-            yield _Found(name, text, first, len(block))
-        line += block.count(b"\n")
+            at = first + rest.count(b"\n", 0, opened.start())
+            raise FormatError(path, "this <DOC> has no </DOC>: the file was cut", at)
 
 
-def _sgml_document(content: bytes, path: Path, line: int) -> tuple[str, str]:
-    closed = _CLOSE_DOC.search(content)
-    if closed is None:
-        raise FormatError(path, "this <DOC> has no </DOC>: the file was cut", line)
-    content = content[: closed.start()]
+def _check_between(text: bytes, path: Path, line: int) -> None:
+    """Refuse text around documents that is more than tags, as of an element around them all."""
+    if other := _ANY_TAG.sub(b"", text).strip():
+        raise FormatError(path, f"expected <DOC>, got {decoded(other[:40])!r}", line)
+
+
+def _trec_document(content: bytes, path: Path, line: int) -> tuple[str, str]:
     if next_one := _NEXT_DOC.search(content):
         line += content.count(b"\n", 0, next_one.start())
         raise FormatError(path, "a <DOC> begins here before the last one ended: add </DOC>", line)
@@ -278,50 +214,12 @@ def _sgml_document(content: bytes, path: Path, line: int) -> tuple[str, str]:
     return decoded(name[1]).strip(), text
 
 
-def _sgml_blocks(path: Path) -> Iterator[bytes]:
-    """Yield the file in pieces that each end with a `</DOC>`, and the rest."""
-    with open_bytes(path) as stream:
-        kept, searched = bytearray(), 0
-        while piece := stream.read(CHUNK):
-            kept += piece
-            start = 0
-            for end in [closed.end() for closed in _CLOSE_DOC.finditer(kept, searched)]:
-                yield bytes(kept[start:end])
-                start = end
-            # What was searched is not searched again, except for a tag that may go on.
-            last = kept.rfind(b"<", max(start, searched))
-            searched = (len(kept) if last < 0 else last) - start
-            del kept[:start]
-            if len(kept) > LONGEST_LINE:
-                message = f"a document of more than {LONGEST_LINE >> 20} MB: is a </DOC> missing?"
-                raise FormatError(path, message)
-        yield bytes(kept)
-
-
-def _text_document(folder: Path, path: Path) -> Iterator[_Found]:
-    with open_bytes(path) as stream:
-        raw = stream.read()
-    below = path.relative_to(folder).with_name(base_name(path).removesuffix(".txt"))
-    yield _Found(below.as_posix(), decoded(raw.removeprefix(_BOM)), 1, len(raw))
-
-
-def _dataset(name: str) -> tuple[None, int, Iterator[_Found]]:
+def _dataset(name: str) -> Iterator[Found]:
     held = load_dataset(name, "docs")
-
-    def documents() -> Iterator[_Found]:
-        try:
-            for document in held.docs_iter():
-                yield _Found(document.doc_id, _text_of(document))
-        except Exception as error:
-            reason = " ".join(str(error).split()) or type(error).__name__
-            message = f"{name}: ir_datasets could not give its documents: {reason}"
-            raise MachineError(message) from error
-
-    return None, held.docs_count() or 0, documents()
-
-
-def _text_of(document: Any) -> str:
-    if hasattr(document, "default_text"):
-        return str(document.default_text())
-    fields = [getattr(document, name, "") for name in ("title", *_TEXT_FIELDS)]
-    return " ".join(text for text in fields if isinstance(text, str) and text)
+    try:
+        for document in held.docs_iter():
+            yield 0, document.doc_id, document.default_text()
+    except Exception as error:
+        reason = " ".join(str(error).split()) or type(error).__name__
+        message = f"{name}: ir_datasets could not give its documents: {reason}"
+        raise MachineError(message) from error

@@ -11,7 +11,6 @@ import functools
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from itertools import compress
 
 import numpy as np
 from scipy import sparse
@@ -153,26 +152,3 @@ def _positions(counts: WordCounts, used: UnitMap, weight: np.ndarray) -> np.ndar
         (position, np.searchsorted(counts.ends, token, "right"), np.repeat(used.unit, sizes))
     )
     return position[order]
-
-
-def restrict(index: Index, kept: np.ndarray) -> Index:
-    """Return the index of the documents that `kept` marks, with statistics of these alone."""
-    number = np.cumsum(kept) - 1
-    there = kept[index.document]
-    starts = np.concatenate([[0], np.cumsum(there)])[index.starts]
-    count = index.count[there]
-    occurrences = np.concatenate([[0], np.cumsum(count)])[starts]
-    lengths = index.lengths[kept]
-    positions = index.positions
-    return replace(
-        index,
-        documents=tuple(compress(index.documents, kept.tolist())),
-        lengths=lengths,
-        tokens=float(lengths.sum()),
-        starts=starts,
-        document=number[index.document[there]].astype(np.int32),
-        count=count,
-        df=np.diff(starts).astype(np.float64),
-        cf=np.diff(occurrences).astype(np.float64),
-        positions=None if positions is None else positions[np.repeat(there, index.count)],
-    )

@@ -219,8 +219,6 @@ GRAM_SIZES = range(4, 11)
 UNITS = (*STEMMERS, *(f"{size}grams" for size in GRAM_SIZES))
 """Every lexical unit by name."""
 
-_GRAMS = re.compile("([0-9]+)grams")
-
 
 def lexical_units(words: Sequence[str], unit: str) -> list[Sequence[str]]:
     """For each word, the units of it, in order; of stems there is one each.
@@ -232,17 +230,11 @@ def lexical_units(words: Sequence[str], unit: str) -> list[Sequence[str]]:
     >>> [list(units) for units in lexical_units(["rivers", "sea"], "porter")]
     [['river'], ['sea']]
     """
-    size = gram_size(unit)
-    if size is None:
-        return [(stem,) for stem in stem_words(words, unit)]
-    return [[word[i : i + size] for i in range(max(len(word) - size, 0) + 1)] for word in words]
-
-
-def gram_size(unit: str) -> int | None:
-    """Return the n of n-grams, None for stems; an error if there is no such unit."""
     check_choice("lexical unit", unit, UNITS)
-    grams = _GRAMS.fullmatch(unit)
-    return None if grams is None else int(grams[1])
+    if unit in STEMMERS:
+        return [(stem,) for stem in stem_words(words, unit)]
+    size = int(unit.removesuffix("grams"))
+    return [[word[i : i + size] for i in range(max(len(word) - size, 0) + 1)] for word in words]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -269,27 +261,20 @@ def map_units(words: tuple[str, ...], topic_words: frozenset[str], unit: str) ->
     asked = lexical_units(query_words, unit)
     units = sorted({form for group in asked for form in group})
     place = {form: i for i, form in enumerate(units)}
-    size = gram_size(unit)
-    if size is None:
-        stems = enumerate(stem_words(words, unit))
-        entries = [(place[stem], w, 0) for w, stem in stems if stem in place]
-        total = np.ones(len(words), np.int64)
-    else:
-        entries = [
-            (place[gram], w, i)
-            for w, word in enumerate(words)
-            for i in range(max(len(word) - size, 0) + 1)
-            if (gram := word[i : i + size]) in place
-        ]
-        lengths = np.fromiter(map(len, words), np.int64, len(words))
-        total = np.maximum(lengths - size, 0) + 1
+    groups = lexical_units(words, unit)
+    entries = [
+        (place[form], w, i)
+        for w, group in enumerate(groups)
+        for i, form in enumerate(group)
+        if form in place
+    ]
     unit_of, word_of, offset = np.array(entries, np.int32).reshape(-1, 3).T
     return UnitMap(
         units=tuple(units),
         unit=unit_of,
         word=word_of,
         offset=offset,
-        total=total,
+        total=np.fromiter(map(len, groups), np.int64, len(words)),
         of_topics={
             word: tuple(place[form] for form in group)
             for word, group in zip(query_words, asked, strict=True)

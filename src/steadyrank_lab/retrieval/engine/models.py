@@ -345,16 +345,6 @@ def weigh(
     """
     columns = [np.asarray(postings[name], np.float64) for name in ("tf", "dl", "df", "cf")]
     tf, dl, df, cf, count = np.broadcast_arrays(*columns, np.asarray(qtf, np.float64))
-    possible = (tf > 0) & (tf <= dl) & (tf <= cf) & (dl <= tokens) & (cf <= tokens)
-    possible &= (df >= 1) & (df <= n_documents) & (df <= cf) & (count > 0)
-    if not possible.all():
-        at = tuple(np.argwhere(~possible)[0].tolist())
-        named = {"tf": tf, "dl": dl, "df": df, "cf": cf, "qtf": count}
-        got = ", ".join(f"{name} {column[at]:g}" for name, column in named.items())
-        raise InputError(
-            f"posting {at}: no collection of {n_documents} documents and {tokens:g} tokens has "
-            f"{got}"
-        )
     n, tokens = float(n_documents), float(tokens)
     given = Occurrences(tf=tf, dl=dl, df=df, cf=cf, qtf=count, n_documents=n, tokens=tokens)
     return parse_model(model).weights(given)

@@ -1,20 +1,18 @@
 """Searching some shards of a collection: which ones (ReDDE, Rank-S), and what they rank.
 
-With statistics of the whole collection a document's score does not depend on its shard, so that
-selective search is exhaustive search with the documents of other shards left out. With each
-shard's own statistics, shards are searched one by one and merged by score; the central sample
-then has its own statistics. Rankings hold all documents found, best first.
+Statistics are those of the whole collection, so that a document's score does not depend on its
+shard: selective search is exhaustive search with the documents of other shards left out. Rankings
+hold all documents found, best first.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from steadyrank.data.qrels import JudgedRun
-from steadyrank_lab.retrieval.engine.index import Index, restrict
+from steadyrank_lab.retrieval.engine.index import Index
 from steadyrank_lab.retrieval.engine.search import (
     DocumentOrder,
     JudgedPlaces,
@@ -22,102 +20,64 @@ from steadyrank_lab.retrieval.engine.search import (
     Wanted,
     search_all,
 )
-from steadyrank_lab.retrieval.engine.shards import CentralSample, Partition, Statistics
+from steadyrank_lab.retrieval.engine.shards import CentralSample, Partition
 
 LEAST_VOTE = 1e-4
 """The smallest vote of a document that Rank-S counts."""
 
 
-def full_rankings(parts: Iterable[tuple[Index, DocumentOrder]], model: str) -> Rankings:
-    """Return the rankings of a collection, or of its parts merged by score."""
-    found: list[Rankings] = []
-    for index, order in parts:
-        found += search_all(index, [model], depth=max(1, len(order)), order=order)
-    topics, order = found[0].topics, found[0].order
-    lists = [
-        np.concatenate([part.keys[part.starts[t] : part.starts[t + 1]] for part in found])
-        for t in range(len(topics))
-    ]
-    return Rankings(
-        topics=topics,
-        starts=np.concatenate([[0], np.cumsum([*map(len, lists)])]).astype(np.int64),
-        keys=np.concatenate([np.sort(keys)[::-1] for keys in lists]),
-        order=DocumentOrder(order.ids, np.arange(len(order.ids))),
-    )
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Engine:
-    """A collection's index, and how to search it."""
-
-    index: Index
-    order: DocumentOrder
-    model: str
-    statistics: Statistics
-    whole: Rankings
     """The rankings of exhaustive search."""
-    wanted: Wanted | None
-    """Judged documents, if instances are to be scored."""
 
-    def part(self, kept: np.ndarray) -> tuple[Index, DocumentOrder]:
-        """Return the index of some documents, with their places among all ids."""
-        return restrict(self.index, kept), DocumentOrder(self.order.ids, self.order.rank[kept])
+    order: DocumentOrder
+    rankings: Rankings
+    """Documents numbered by their places among all ids."""
+    document: np.ndarray
+    """The document of each entry."""
+    topic: np.ndarray
+    judged: JudgedPlaces | None
+    """Where judged documents are, if instances are to be scored."""
+
+
+def make_engine(
+    index: Index, order: DocumentOrder, model: str, *, wanted: Wanted | None = None
+) -> Engine:
+    """Search the whole collection, once for all instances."""
+    (found,) = search_all(index, [model], depth=max(1, len(order)), order=order)
+    by_place = DocumentOrder(order.ids, np.arange(len(order.ids)))
+    whole = Rankings(topics=found.topics, starts=found.starts, keys=found.keys, order=by_place)
+    return Engine(
+        order=order,
+        rankings=whole,
+        document=whole.document,
+        topic=whole.topic,
+        judged=None if wanted is None else whole.places(wanted),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Shards:
-    """A partition, documents numbered by their places among all ids, and what it is ranked by."""
+    """A partition of the documents by their places among all ids, and the shard of each entry."""
 
+    engine: Engine
     partition: Partition
-    rankings: Rankings
     shard: np.ndarray
-    """The shard of each document in the rankings."""
-    judged: JudgedPlaces | None
 
     def is_searched(self, chosen: np.ndarray) -> np.ndarray:
         """Mark the entries of the rankings whose shards are chosen for their topics."""
-        return chosen[self.rankings.topic, self.shard]
-
-
-def make_engine(
-    index: Index,
-    order: DocumentOrder,
-    model: str,
-    *,
-    statistics: Statistics = "global",
-    wanted: Wanted | None = None,
-) -> Engine:
-    """Search the whole collection, once for all instances."""
-    return Engine(
-        index=index,
-        order=order,
-        model=model,
-        statistics=statistics,
-        whole=full_rankings([(index, order)], model),
-        wanted=wanted,
-    )
+        return chosen[self.engine.topic, self.shard]
 
 
 def make_shards(engine: Engine, partition: Partition) -> Shards:
     """Make a partition of the index's documents ready to be searched."""
-    rankings = engine.whole
-    if engine.statistics == "shard" and partition.n_shards > 1:
-        in_use = np.flatnonzero(partition.sizes)
-        rankings = full_rankings(
-            (engine.part(partition.shard_of == shard) for shard in in_use), engine.model
-        )
     shard_of = np.empty_like(partition.shard_of)
     shard_of[engine.order.rank] = partition.shard_of
-    return Shards(
-        partition=replace(partition, shard_of=shard_of),
-        rankings=rankings,
-        shard=shard_of[rankings.document],
-        judged=None if engine.wanted is None else rankings.places(engine.wanted),
-    )
+    by_place = replace(partition, shard_of=shard_of)
+    return Shards(engine=engine, partition=by_place, shard=shard_of[engine.document])
 
 
 def choose_shards(
-    engine: Engine,
     shards: Shards,
     csi: CentralSample,
     *,
@@ -136,18 +96,16 @@ def choose_shards(
     the best document comes first. Shards worth nothing are not searched; where the sample finds
     nothing for a topic, none is.
     """
-    rankings = shards.rankings
-    if engine.statistics == "shard":
-        rankings = full_rankings([engine.part(csi.member[engine.order.rank])], engine.model)
-    rankings = rankings.select(csi.member[rankings.document], csi_depth)
-    shard = shards.partition.shard_of[rankings.document]
-    place = np.arange(len(shard)) - rankings.starts[rankings.topic]
+    whole = shards.engine
+    rankings = whole.rankings.select(csi.member[whole.document], csi_depth)
+    topic, shard = rankings.topic, shards.partition.shard_of[rankings.document]
+    place = np.arange(len(shard)) - rankings.starts[topic]
     votes = np.ones(len(shard))
     if decay is not None:
         votes = rankings.scores * decay ** -(first_exponent + place).astype(np.float64)
         votes[votes < LEAST_VOTE] = 0.0
     n_shards = shards.partition.n_shards
-    cell = rankings.topic * n_shards + shard
+    cell = topic * n_shards + shard
     shape, size = (len(rankings.topics), n_shards), len(rankings.topics) * n_shards
     worth = np.bincount(cell, votes, minlength=size).reshape(shape)
     if decay is None:
@@ -160,19 +118,14 @@ def choose_shards(
     return chosen & (worth > 0.0)
 
 
-def all_shards(shards: Shards) -> np.ndarray:
-    """Choose every shard for every topic: exhaustive search."""
-    return np.ones((len(shards.rankings.topics), shards.partition.n_shards), np.bool_)
-
-
 def merged(shards: Shards, chosen: np.ndarray, *, depth: int) -> Rankings:
     """Return the merged rankings of the chosen shards."""
-    return shards.rankings.select(shards.is_searched(chosen), depth)
+    return shards.engine.rankings.select(shards.is_searched(chosen), depth)
 
 
 def judge(shards: Shards, chosen: np.ndarray, *, depth: int) -> JudgedRun:
     """Return where judged documents are among those of the chosen shards."""
-    rankings, judged = shards.rankings, shards.judged
+    rankings, judged = shards.engine.rankings, shards.engine.judged
     assert judged is not None
     searched = shards.is_searched(chosen)
     above = np.concatenate([[0], np.cumsum(searched)])

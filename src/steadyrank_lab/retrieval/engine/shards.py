@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, get_args
 
 import numpy as np
 from scipy import sparse
@@ -23,13 +23,9 @@ from steadyrank.errors import InputError, arg, bad_value, check_choice, check_co
 from steadyrank.words import counted
 from steadyrank_lab.retrieval.engine.word_counts import WordCounts
 
-Distance = Literal["cosine", "kl"]
-Statistics = Literal["global", "shard"]
 Selection = Literal["redde", "rank-s"]
 
 ITERATIONS = 5
-SMOOTHING = 0.1
-"""Weight of the background in a document's language model, for the distance kl."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,13 +49,11 @@ class ShardDesign:
     """The factor by which a document's vote falls with each rank, by Rank-S."""
     first_exponent: int = 0
     """The exponent of that factor for the best document: 0 or 1."""
-    distance: Distance = "cosine"
     random_shards: bool = False
-    statistics: Statistics = "global"
 
     def __post_init__(self) -> None:
-        rates = self.sample_rate
-        rates = (rates,) if isinstance(rates, (int, float)) else tuple(rates)
+        given = self.sample_rate
+        rates = (given,) if isinstance(given, (int, float)) else tuple(given)
         object.__setattr__(self, "sample_rate", tuple(map(float, rates)))
         for what in ("shards", "cluster_samples", "partitions", "csi", "top_shards", "csi_depth"):
             check_count(what, getattr(self, what))
@@ -68,22 +62,16 @@ class ShardDesign:
                 f"cannot search {self.top_shards} of {self.shards} shards: lower "
                 f"{arg('top_shards')}"
             )
-        self._check_shares()
-        check_choice("kind of statistics", self.statistics, get_args(Statistics))
-        check_choice("distance", self.distance, get_args(Distance))
-        check_choice("selection of shards", self.selection, get_args(Selection))
-        if not 1.0 < self.decay < math.inf:
-            raise bad_value("decay", "be a number above 1", self.decay)
-        if self.first_exponent not in (0, 1):
-            raise bad_value("first_exponent", "be 0 or 1", self.first_exponent)
-
-    def _check_shares(self) -> None:
-        rates = self.sample_rate
         for what, share in (*(("sample_rate", r) for r in rates), ("sample", self.cluster_share)):
             if not 0.0 < share <= 1.0:
                 raise bad_value(what, "be above 0 and at most 1", share)
         if not rates or len(set(rates)) < len(rates):
             raise InputError(f"name at least one {arg('sample_rate')}, and each once")
+        check_choice("selection of shards", self.selection, get_args(Selection))
+        if not 1.0 < self.decay < math.inf:
+            raise bad_value("decay", "be a number above 1", self.decay)
+        if self.first_exponent not in (0, 1):
+            raise bad_value("first_exponent", "be 0 or 1", self.first_exponent)
 
     @property
     def system(self) -> str:
@@ -106,37 +94,15 @@ class ShardDesign:
         }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Vectors:
-    """Documents as bags of words, [document, word].
-
-    Values are counts for the distance kl; for cosine (1 + ln tf) ln(N / df), of unit length.
-    """
-
-    distance: Distance
-    matrix: sparse.csr_matrix
-
-    @property
-    def n_documents(self) -> int:
-        """The number of documents."""
-        return int(self.matrix.shape[0])
-
-
-def make_vectors(
-    counts: WordCounts, *, distance: Distance = "cosine", without: Collection[str] = ()
-) -> Vectors:
-    """Return the documents as vectors of their words, without those of a stop list."""
-    check_choice("distance", distance, get_args(Distance))
+def make_vectors(counts: WordCounts, *, without: Collection[str] = ()) -> sparse.csr_matrix:
+    """Return documents by words, (1 + ln tf) ln(N / df) of unit length, without a stop list's."""
     is_kept = ~np.isin(np.array(counts.words, object), list(without))
     matrix = counts.matrix[:, np.flatnonzero(is_kept)].astype(np.float64)
-    if distance == "cosine":
-        df = np.maximum(np.bincount(matrix.indices, minlength=matrix.shape[1]), 1)
-        matrix.data = (1.0 + np.log(matrix.data)) * np.log(len(counts.documents) / df)[
-            matrix.indices
-        ]
-        norms = np.sqrt(np.asarray(matrix.multiply(matrix).sum(axis=1)).ravel())
-        matrix.data /= np.repeat(np.where(norms > 0, norms, 1.0), np.diff(matrix.indptr))
-    return Vectors(distance=distance, matrix=matrix.astype(np.float32))
+    df = np.maximum(np.bincount(matrix.indices, minlength=matrix.shape[1]), 1)
+    matrix.data = (1.0 + np.log(matrix.data)) * np.log(len(counts.documents) / df)[matrix.indices]
+    norms = np.sqrt(np.asarray(matrix.multiply(matrix).sum(axis=1)).ravel())
+    matrix.data /= np.repeat(np.where(norms > 0, norms, 1.0), np.diff(matrix.indptr))
+    return matrix.astype(np.float32)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -153,7 +119,7 @@ class Partition:
 
 
 def topical_shards(
-    vectors: Vectors,
+    vectors: sparse.csr_matrix,
     *,
     n_shards: int,
     sample_share: float = 0.01,
@@ -165,89 +131,43 @@ def topical_shards(
     """Shards of documents that are alike: k-means on a sample, all documents to the nearest.
 
     The sample depends on (seed, sample), the centroids' first documents on (seed, sample,
-    partition). A cluster that loses all its documents starts again from one of the sample.
+    partition). A cluster that loses all its documents starts again from one of the sample. A
+    document that shares no word with the sample goes to a random shard.
     """
-    chosen = draw_sample(vectors.n_documents, sample_share, seed=seed, sample=sample)
+    n_documents = vectors.shape[0]
+    chosen = draw_sample(n_documents, sample_share, seed=seed, sample=sample)
     rng = block_stream(seed, f"partitions of sample {sample}", partition)
     waiting = rng.permutation(chosen)
-    elsewhere = rng.integers(n_shards, size=vectors.n_documents, dtype=np.int32)
-    used = np.unique(vectors.matrix[chosen].indices)
-    bags = _Bags(vectors.distance, vectors.matrix, vectors.matrix[:, used])
+    elsewhere = rng.integers(n_shards, size=n_documents, dtype=np.int32)
+    shared = vectors[:, np.unique(vectors[chosen].indices)]
+
+    def nearest(documents: np.ndarray, members: np.ndarray, cluster: np.ndarray) -> np.ndarray:
+        places, shape = (cluster, np.arange(len(members))), (n_shards, len(members))
+        belongs = sparse.csr_matrix((np.ones(len(members)), places), shape=shape)
+        sums = (belongs @ shared[members]).toarray().T
+        norms = np.sqrt((sums**2).sum(axis=0))
+        mine = shared[documents]
+        alike = mine @ (sums / np.where(norms > 0, norms, 1.0)).astype(np.float32)
+        best = np.argmax(alike, axis=1).astype(np.int32)
+        return np.where(np.diff(mine.indptr) > 0, best, elsewhere[documents])
+
     members, cluster = waiting[:n_shards], np.arange(n_shards, dtype=np.int32)
     n_used = n_shards
     for _ in range(iterations):
-        cluster = bags.nearest(chosen, bags.sums(members, cluster, n_shards), elsewhere)
+        cluster = nearest(chosen, members, cluster)
         empty = np.flatnonzero(np.bincount(cluster, minlength=n_shards) == 0)
         again = waiting[np.arange(n_used, n_used + len(empty)) % len(waiting)]
         n_used += len(empty)
         members = np.concatenate([chosen, again])
         cluster = np.concatenate([cluster, empty.astype(np.int32)])
-    everything = np.arange(vectors.n_documents)
-    nearest = bags.nearest(everything, bags.sums(members, cluster, n_shards), elsewhere)
-    return Partition(shard_of=nearest, n_shards=n_shards)
-
-
-class _Bags(NamedTuple):
-    """Documents, and their words that the sample has."""
-
-    distance: Distance
-    whole: sparse.csr_matrix
-    shared: sparse.csr_matrix
-
-    def sums(self, members: np.ndarray, cluster: np.ndarray, n_shards: int) -> np.ndarray:
-        """Return the sums of clusters' members, [word, cluster]."""
-        places = (cluster, np.arange(len(members)))
-        shape = (n_shards, len(members))
-        belongs = sparse.csr_matrix((np.ones(len(members)), places), shape=shape)
-        return (belongs @ self.shared[members]).toarray().T
-
-    def nearest(self, documents: np.ndarray, sums: np.ndarray, elsewhere: np.ndarray) -> np.ndarray:
-        """Return the nearest cluster of each document.
-
-        A document that shares no word with any cluster goes where `elsewhere` says.
-        """
-        shared = self.shared[documents]
-        if self.distance == "cosine":
-            norms = np.sqrt((sums**2).sum(axis=0))
-            alike = shared @ (sums / np.where(norms > 0, norms, 1.0)).astype(np.float32)
-        else:
-            shared, alike = self._divergence(shared, documents, sums)
-        nearest = np.argmax(alike, axis=1).astype(np.int32)
-        return np.where(np.diff(shared.indptr) > 0, nearest, elsewhere[documents])
-
-    def _divergence(
-        self, shared: sparse.csr_matrix, documents: np.ndarray, sums: np.ndarray
-    ) -> tuple[sparse.csr_matrix, np.ndarray]:
-        """Return the words shared, and how alike documents and clusters are in the manner of KL.
-
-        The sum over shared words of p_c log(p_d / (s p_b)) + p_d log(p_c / (s p_b)), where p_c is
-        the share of the word in the cluster, p_b its mean over clusters, and p_d the document's
-        share of the word mixed with `SMOOTHING` s of p_b.
-        """
-        totals = sums.sum(axis=0)
-        shares = sums / np.where(totals > 0, totals, 1.0)
-        background = shares.mean(axis=1)
-        in_use = np.flatnonzero(background > 0)  # an emptied cluster may leave words to nobody
-        shared, shares, floor = shared[:, in_use], shares[in_use], SMOOTHING * background[in_use]
-        logs = np.log(np.where(shares > 0, shares, floor[:, None]) / floor[:, None])
-        lengths = np.asarray(self.whole[documents].sum(axis=1), np.float64).ravel()
-        share = shared.data / np.repeat(lengths, np.diff(shared.indptr))
-        mixed = (1.0 - SMOOTHING) * share + floor[shared.indices]
-        of_shares, of_logs = shared.astype(np.float64), shared.astype(np.float64)
-        of_shares.data, of_logs.data = np.log(mixed / floor[shared.indices]), mixed
-        return shared, of_shares @ shares + of_logs @ logs
+    shard_of = nearest(np.arange(n_documents), members, cluster)
+    return Partition(shard_of=shard_of, n_shards=n_shards)
 
 
 def draw_sample(n_documents: int, sample_share: float, *, seed: int, sample: int) -> np.ndarray:
     """Return the documents, in ascending order, of which clusters are made."""
-    size = sample_size(n_documents, sample_share)
     rng = block_stream(seed, "samples to cluster", sample)
-    return np.sort(rng.choice(n_documents, size, replace=False))
-
-
-def sample_size(n_documents: int, sample_share: float) -> int:
-    """Return the size of a cluster sample."""
-    return math.ceil(sample_share * n_documents)
+    return np.sort(rng.choice(n_documents, math.ceil(sample_share * n_documents), replace=False))
 
 
 def check_sample(n_documents: int, design: ShardDesign) -> None:
@@ -255,7 +175,7 @@ def check_sample(n_documents: int, design: ShardDesign) -> None:
     if design.shards > n_documents:
         documents = counted(n_documents, "document")
         raise InputError(f"{documents} cannot make {design.shards} shards: make fewer")
-    size = sample_size(n_documents, design.cluster_share)
+    size = math.ceil(design.cluster_share * n_documents)
     if size < design.shards and not design.random_shards:
         need = math.ceil(design.shards / n_documents * 1000) / 1000
         raise InputError(

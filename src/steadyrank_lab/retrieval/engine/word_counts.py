@@ -1,34 +1,22 @@
 """How often each word occurs in each document: the one matrix that every index comes from.
 
 A collection is read and cut into words once, whatever the number of stop lists, stemmers and
-models that follow; the counts can be kept in a folder.
+models that follow.
 """
 
 from __future__ import annotations
 
-import os
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from scipy import sparse
 
-from steadyrank.compute.executors import Progress
-from steadyrank.compute.stores import Arrays, open_store
 from steadyrank.errors import InputError
 from steadyrank.words import counted
-from steadyrank_lab.retrieval.engine.collections import (
-    Document,
-    Source,
-    collection_digest,
-    read_collection,
-)
+from steadyrank_lab.retrieval.engine.collections import Source, read_collection
 from steadyrank_lab.retrieval.engine.tokens import plain_words
-
-_BLOCK = "counts"
-_WORDS_ARE = 2  # to be raised whenever `tokens` cuts text otherwise
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -67,13 +55,8 @@ class WordCounts:
         return f"<WordCounts: {', '.join(sizes)}>"
 
 
-def count_words(
-    source: Source, *, cache: str | os.PathLike[str] | None = None, progress: Progress | None = None
-) -> WordCounts:
+def count_words(source: Source) -> WordCounts:
     """Count the words of a collection (see `read_collection` for what `source` can be).
-
-    With `cache`, a folder, the counts are kept there and read back the next time. A folder that
-    holds the counts of another collection is refused, and so is a file that has changed.
 
     >>> counts = count_words({"d1": "a rose is a rose", "d2": "no thorns"})
     >>> counts
@@ -81,26 +64,11 @@ def count_words(
     >>> dict(zip(counts.words, counts.matrix.toarray()[0].tolist()))
     {'a': 2, 'is': 1, 'no': 0, 'rose': 2, 'thorns': 0}
     """
-    if not isinstance(source, (str, os.PathLike, Mapping)):
-        source = list(source)
-    if cache is None:
-        return _count(read_collection(source, progress=progress))
-    settings = {"holds": "word counts", "words": _WORDS_ARE, "digest": collection_digest(source)}
-    store = open_store(cache, settings)
-    kept = store.load(_BLOCK)
-    if kept is not None:
-        return _unpacked(kept)
-    counts = _count(read_collection(source, progress=progress))
-    store.save(_BLOCK, _packed(counts))
-    return counts
-
-
-def _count(documents: Iterable[Document]) -> WordCounts:
     number: defaultdict[bytes, int] = defaultdict()
     number.default_factory = number.__len__
     names: list[str] = []
     texts = [np.empty(0, np.int32)]
-    for name, text in documents:
+    for name, text in read_collection(source):
         words = plain_words(text).split()
         names.append(name)
         texts.append(np.fromiter(map(number.__getitem__, words), np.int32, len(words)))
@@ -115,19 +83,3 @@ def _count(documents: Iterable[Document]) -> WordCounts:
         ends=np.cumsum([len(text) for text in texts], dtype=np.int64),
         text=rank[np.concatenate(texts)],
     )
-
-
-_NAMES, _COLUMNS = ("documents", "words"), ("ends", "text")
-
-
-def _packed(counts: WordCounts) -> Arrays:
-    """Return the columns, with names, none of which holds a line end, as bytes."""
-    joined = ("\n".join(getattr(counts, key)).encode("utf-8", "surrogatepass") for key in _NAMES)
-    names = {key: np.frombuffer(raw, np.uint8) for key, raw in zip(_NAMES, joined, strict=True)}
-    return names | {key: getattr(counts, key) for key in _COLUMNS}
-
-
-def _unpacked(arrays: Arrays) -> WordCounts:
-    joined = (arrays[key].tobytes().decode("utf-8", "surrogatepass") for key in _NAMES)
-    documents, words = (tuple(names.split("\n")) for names in joined)
-    return WordCounts(documents=documents, words=words, **{key: arrays[key] for key in _COLUMNS})

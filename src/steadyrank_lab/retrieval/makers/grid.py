@@ -8,7 +8,6 @@ unit make an index of what the topics use.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -19,7 +18,6 @@ from steadyrank.data.scores import Scores
 from steadyrank.errors import InputError, check_choice
 from steadyrank.measures.evaluate import DEFAULT_MEASURES, Missing, NoRelevant
 from steadyrank.measures.names import Measure
-from steadyrank.words import counted
 from steadyrank_lab.retrieval.engine.index import build_index
 from steadyrank_lab.retrieval.engine.lexical import UNITS
 from steadyrank_lab.retrieval.engine.models import (
@@ -55,36 +53,6 @@ class GridOptions(MakingOptions, total=False):
     models: str | Model | Iterable[str | Model]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class GridResult(WrittenRuns):
-    """The runs that `write_grid` made.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> import steadyrank as sr
-    >>> result = sr.write_grid(
-    ...     {"d1": "river banks", "d2": "old banks"}, {"1": "banks"}, out=tempfile.mkdtemp(),
-    ...     stop_lists=["none"], lexical=["none"], models=["BM25", "PL2"],
-    ... )
-    >>> result.runs, result.n_topics, result.written
-    (('none_none_BM25', 'none_none_PL2'), 1, 2)
-    """
-
-    stop_lists: tuple[str, ...]
-    lexical: tuple[str, ...]
-    models: tuple[str, ...]
-
-    def caption(self) -> str:
-        """Return the combinations that were made, and their folder."""
-        return (
-            f"{counted(len(self.runs), 'run')} of "
-            f"{counted(len(self.stop_lists), 'stop list')} × "
-            f"{counted(len(self.lexical), 'lexical unit')} × "
-            f"{counted(len(self.models), 'model')} in {self.folder}"
-        )
-
-
 def grid(
     corpus: Any,
     topics: PathLike | Mapping[str, str] | None = None,
@@ -94,7 +62,6 @@ def grid(
     missing: Missing = "zero",
     no_relevant: NoRelevant = "zero",
     out: PathLike | None = None,
-    store: PathLike | None = None,
     **options: Unpack[GridOptions],
 ) -> Scores:
     """Scores of every combination of components; runs need not be written.
@@ -105,8 +72,9 @@ def grid(
     Parameters
     ----------
     corpus : object
-        What `count_words` takes; a folder with `docs.jsonl`, `topics.tsv` and `qrels.txt`,
-        `irds:NAME`, or `builtin` also has topics and judgments.
+        A file, or several, of JSON lines or TREC's <DOC>, or {id: text}; a folder with
+        `docs.jsonl`, `topics.tsv` and `qrels.txt`, `irds:NAME`, or `builtin` also has topics and
+        judgments.
     topics : path or mapping, optional
         Each topic's text, or what `read_topics` takes.
     qrels : object, optional
@@ -115,13 +83,10 @@ def grid(
         As in `evaluate`.
     out : path, optional
         Folder to write the runs into.
-    store : path, optional
-        Folder that keeps finished scores, so that the same call again takes up where it stopped.
     **options
         `stop_lists`, `lexical` (stemmers and n-grams) and `models`: what to combine, by default
-        all. `depth`: documents ranked for each topic. `cache`: folder that keeps the collection's
-        word counts. `jobs`, `scheduler` and `executor` as in `evaluate`; `reading` is given
-        (finished, total) bytes of documents, `progress` runs.
+        all. `depth`: documents ranked for each topic. `jobs`, `scheduler`, `executor` and
+        `progress` as in `evaluate`.
 
     Returns
     -------
@@ -144,7 +109,7 @@ def grid(
     >>> scores.runs[:3], scores.run_info["lexical"][:3]
     (('none_none_BM25', 'none_none_PL2', 'none_porter_BM25'), ('none', 'none', 'porter'))
     """
-    making, _ = _prepare(corpus, topics, **options)
+    making = _prepare(corpus, topics, **options)
     return score_made_runs(
         making,
         corpus=corpus,
@@ -153,7 +118,6 @@ def grid(
         missing=missing,
         no_relevant=no_relevant,
         out=out,
-        store=store,
         grid={"depth": making.depth},
     )
 
@@ -164,7 +128,7 @@ def write_grid(
     *,
     out: PathLike,
     **options: Unpack[GridOptions],
-) -> GridResult:
+) -> WrittenRuns:
     """Write a run for every combination of components.
 
     Makes `runs/NAME.run` and `run-info.csv`; runs that are there already are kept, and the folder
@@ -181,7 +145,7 @@ def write_grid(
 
     Returns
     -------
-    GridResult
+    WrittenRuns
         The runs, where they are, and how many were made now.
 
     Examples
@@ -196,8 +160,7 @@ def write_grid(
     >>> result.runs, (result.folder / "runs").is_dir()
     (('none_none_BM25',), True)
     """
-    making, components = _prepare(corpus, topics, **options)
-    return GridResult(**components, **write_runs(making, out))
+    return write_runs(_prepare(corpus, topics, **options), out)
 
 
 def _prepare(
@@ -208,8 +171,10 @@ def _prepare(
     lexical: Names = UNITS,
     models: str | Model | Iterable[str | Model] = tuple(MODELS),
     **options: Unpack[MakingOptions],
-) -> tuple[Making, dict[str, Any]]:
-    stops, units = _listed(stop_lists), _listed(lexical)
+) -> Making:
+    stops, units = (
+        (names,) if isinstance(names, str) else tuple(names) for names in (stop_lists, lexical)
+    )
     for unit in units:
         check_choice("lexical unit", unit, UNITS)
     several = [models] if isinstance(models, (str, Model)) else models
@@ -224,10 +189,10 @@ def _prepare(
     for stop_list, unit in product(stops, units):  # a file's name represents the file
         stop = stop_list if stop_list in STOP_LISTS else Path(stop_list).stem
         runs = tuple(f"{stop}_{unit}_{model}" for model in parsed)
-        tasks.append(Task(name=f"{stop}_{unit}", runs=runs, what=(stop_list, unit)))
+        tasks.append(Task(runs, (stop_list, unit)))
         info += [{"stop_list": stop, "lexical": unit, "model": str(model)} for model in parsed]
     settings = {"makes": "grid", "stop_lists": stopped, "lexical": units, "models": spelled}
-    making = lay_out_runs(
+    return lay_out_runs(
         corpus,
         topics,
         make=partial(_make, spelled),
@@ -236,11 +201,6 @@ def _prepare(
         settings=settings,
         **options,
     )
-    return making, {"stop_lists": stops, "lexical": units, "models": spelled}
-
-
-def _listed(names: Names) -> tuple[str, ...]:
-    return (names,) if isinstance(names, str) else tuple(names)
 
 
 def _make(models: Sequence[str], sources: Sources, _: Any, task: Task) -> Iterator[MadeRun]:
@@ -254,7 +214,7 @@ def _make(models: Sequence[str], sources: Sources, _: Any, task: Task) -> Iterat
         positions=needs_positions(models),
     )
     chosen = dict(zip(task.runs, models, strict=True))
-    if not task.score:
+    if sources.evaluation is None:
         chosen = {run: model for run, model in chosen.items() if run in task.write}
     rankings = search_all(index, chosen.values(), depth=sources.depth, order=sources.order)
     for run, ranking in zip(chosen, rankings, strict=True):

@@ -1,32 +1,46 @@
-"""Studies that make runs: what their options, their work and their results have in common.
+"""Makers of runs: what their collections, their work and their results have in common.
 
 A maker lays out tasks that each make some runs, and a function that makes them. Here these are
-carried out: written into a folder, scored without being written, or both.
+carried out: written into a folder, scored without being written, or both. A collection may be a
+folder with `docs.jsonl`, `topics.tsv` and `qrels.txt`, so that naming the folder names all three.
 """
 
 from __future__ import annotations
 
+import hashlib
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from steadyrank._version import __version__
-from steadyrank.compute.executors import Machine, Progress, as_finished, is_elsewhere, workers
+from steadyrank.compute.executors import Machine, Progress, as_finished, workers
 from steadyrank.compute.files import check_still_there, sweep, write_whole
 from steadyrank.compute.stores import open_store
-from steadyrank.data.qrels import JudgedRun
-from steadyrank.data.read.sources import PathLike
+from steadyrank.data.qrels import JudgedRun, Qrels
+from steadyrank.data.read.datasets import is_dataset, read_topics
+from steadyrank.data.read.run_files import judgments_of
+from steadyrank.data.read.sources import PathLike, find_files
 from steadyrank.data.run import Run
 from steadyrank.data.scores import Scores
-from steadyrank.data.write.csv import csv_line
-from steadyrank.data.write.files import run_text
+from steadyrank.data.write import run_text, write_info
 from steadyrank.errors import InputError, arg, check_count
-from steadyrank.measures.evaluate import Missing, NoRelevant, report_missing
-from steadyrank.measures.names import Measure
+from steadyrank.measures.evaluate import (
+    Missing,
+    NoRelevant,
+    check_treatment,
+    report_missing,
+    report_no_relevant,
+)
+from steadyrank.measures.names import Measure, parse_measures
+from steadyrank.measures.scoring import Recipe, prepare, score_topics
 from steadyrank.notebook import Framed, shown_by
+from steadyrank.words import counted
+from steadyrank_lab.retrieval.builtin.collection import builtin_qrels, builtin_topics, is_builtin
 from steadyrank_lab.retrieval.engine.search import (
     DEPTH,
     DocumentOrder,
@@ -34,18 +48,122 @@ from steadyrank_lab.retrieval.engine.search import (
     find_wanted,
     order_documents,
 )
-from steadyrank_lab.retrieval.engine.word_counts import WordCounts
-from steadyrank_lab.retrieval.makers.inputs import (
-    Evaluation,
-    collection_topics,
-    digest_of_counts,
-    load_counts,
-    load_judgments,
-    make_evaluation,
-)
+from steadyrank_lab.retrieval.engine.word_counts import WordCounts, count_words
 
 Info = Mapping[str, str]
 """What is known of a run: the value of each column."""
+
+_AT_HOME = {
+    "documents": ("docs.jsonl",),
+    "topics": ("topics.tsv", "topics.txt"),
+    "judgments": ("qrels.txt", "qrels.tsv"),
+}
+_LACKING = {
+    "topics": f"({arg('topics=')}): no file topics.tsv",
+    "judgments": f"({arg('qrels=')}): no qrels.txt",
+}
+
+
+def _at_home(corpus: Any, what: str) -> Any:
+    """Return a part of a collection whose name includes it: a folder, `irds:NAME` or `builtin`."""
+    if is_dataset(corpus) or is_builtin(corpus):
+        return corpus
+    if not isinstance(corpus, (str, os.PathLike)):
+        return None
+    names = [name + suffix for name in _AT_HOME[what] for suffix in ("", ".gz")]
+    return next((path for name in names if (path := Path(corpus) / name).is_file()), None)
+
+
+def _named_or_at_home(source: Any, corpus: Any, what: str) -> Any:
+    source = _at_home(corpus, what) if source is None else source
+    if source is not None:
+        return source
+    if isinstance(corpus, (str, os.PathLike)) and not Path(corpus).is_dir():
+        find_files(corpus)  # where nothing is, nothing comes with it: the name is what is wrong
+    raise InputError(f"name the {what} {_LACKING[what]} is in the collection")
+
+
+def load_counts(corpus: Any) -> WordCounts:
+    """Return the word counts of a collection; `docs.jsonl` where a folder has one."""
+    if isinstance(corpus, WordCounts):
+        return corpus
+    return count_words(_at_home(corpus, "documents") or corpus)
+
+
+def collection_topics(corpus: Any, topics: PathLike | Mapping[str, str] | None) -> dict[str, str]:
+    """Return the topics named, or those that come with the collection."""
+    source = _named_or_at_home(topics, corpus, "topics")
+    if isinstance(source, Mapping):
+        texts = {str(name): text for name, text in source.items()}
+    else:
+        texts = builtin_topics(["title"]) if is_builtin(source) else read_topics(source)
+    if not texts:
+        raise InputError("there are no topics")
+    return texts
+
+
+def load_judgments(corpus: Any, qrels: Any) -> Qrels:
+    """Return the judgments named, or those that come with the collection."""
+    source = _named_or_at_home(qrels, corpus, "judgments")
+    judged = builtin_qrels() if is_builtin(source) else judgments_of(source)
+    if len(judged) == 0:
+        raise InputError("the qrels hold no judgments")
+    return judged
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Evaluation:
+    """Judgments and measures, made ready to score rankings without writing them."""
+
+    qrels: Qrels
+    measures: tuple[Measure, ...]
+    recipes: list[Recipe]
+    missing: Missing
+    no_relevant: NoRelevant
+
+    def values(self, judged: JudgedRun) -> np.ndarray:
+        """Scores [measure, topic]."""
+        return score_topics(
+            judged,
+            self.qrels,
+            self.recipes,
+            missing=0.0 if self.missing == "zero" else np.nan,
+            no_relevant=0.0 if self.no_relevant == "zero" else np.nan,
+        )
+
+
+def _make_evaluation(
+    qrels: Qrels,
+    measures: str | Measure | Iterable[str | Measure],
+    topics: Iterable[str],
+    missing: Missing,
+    no_relevant: NoRelevant,
+) -> Evaluation:
+    """Check that judgments and measures fit the topics, and make them ready."""
+    check_treatment(missing, no_relevant)
+    parsed = tuple(parse_measures(measures))
+    names = set(topics)
+    if not names & qrels.position.keys():
+        raise InputError(
+            f"none of the topics is in the qrels: do their ids match (topics: {min(names)!r}, "
+            f"qrels: {qrels.topics[0]!r})?"
+        )
+    recipes = [prepare(measure, qrels.max_grade) for measure in parsed]
+    score = "0" if no_relevant == "zero" else "NaN"
+    report_no_relevant(qrels, recipes, score, stacklevel=6)
+    return Evaluation(
+        qrels=qrels, measures=parsed, recipes=recipes, missing=missing, no_relevant=no_relevant
+    )
+
+
+def _digest_of(counts: WordCounts, topics: Mapping[str, str]) -> str:
+    """Return a checksum of a collection's counts and of topics."""
+    digest = hashlib.blake2b(digest_size=16)
+    for names in (counts.documents, counts.words, (*topics.keys(), *topics.values())):
+        digest.update("\0".join(names).encode("utf-8", "surrogatepass") + b"\1")
+    for column in (counts.ends, counts.text):
+        digest.update(np.ascontiguousarray(column).tobytes())
+    return digest.hexdigest()
 
 
 class RunFolder(NamedTuple):
@@ -64,15 +182,12 @@ class RunFolder(NamedTuple):
 
     def finish(self, runs: Sequence[str], info: Sequence[Info]) -> None:
         """Write what is known of the runs, once all are there."""
-        columns = _columns(info)
-        rows = zip(runs, *columns.values(), strict=True)
         check_still_there(self.root)
-        write_whole(self.root / "run-info.csv", "".join(map(csv_line, [["run", *columns], *rows])))
+        write_info(self.root / "run-info.csv", "run", runs, _columns(info))
 
 
 def _columns(info: Sequence[Info]) -> dict[str, tuple[str, ...]]:
-    names = dict.fromkeys(key for row in info for key in row)
-    return {name: tuple(row.get(name, "") for row in info) for name in names}
+    return {name: tuple(row[name] for row in info) for name in info[0]}
 
 
 def open_run_folder(folder: PathLike, settings: Mapping[str, Any]) -> RunFolder:
@@ -93,20 +208,14 @@ def _check_names(names: Sequence[str]) -> None:
         raise InputError(f"two systems would be named {twice!r}: name each component once")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Task:
+class Task(NamedTuple):
     """Runs that are made together."""
 
-    name: str
-    """The name under which a store keeps their scores."""
     runs: tuple[str, ...]
     what: Any
     """What the function that makes them must know."""
     write: frozenset[str] = frozenset()
     """The runs to write."""
-    score: bool = False
-    folder: RunFolder | None = None
-    """Where the runs go; None if they are handed back as text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -129,22 +238,23 @@ class MadeRun(NamedTuple):
     judge: Callable[[], JudgedRun]
 
 
-class _Plan(NamedTuple):
-    """How the runs of a task are made: `make(sources, prepared, task)`."""
+Make = Callable[[Sources, Any, Task], Iterator[MadeRun]]
+"""Makes the runs of a task from the sources and from what was prepared for all tasks."""
 
-    make: Callable[[Sources, Any, Task], Iterator[MadeRun]]
+
+class _Plan(NamedTuple):
+    """How the runs of a task are made."""
+
+    make: Make
     sources: Sources
     prepared: Any
 
 
 class _Made(NamedTuple):
-    """Scores as a store keeps them, and runs as text.
+    """Scores [run, measure, topic], how many judged topics each run lacks, and runs as text."""
 
-    Scores are `values`, [run, measure, topic], and `lacking`, the number of judged topics for which
-    each run has no documents.
-    """
-
-    scores: dict[str, np.ndarray]
+    values: list[np.ndarray]
+    lacking: list[int]
     texts: dict[str, bytes]
 
 
@@ -152,14 +262,23 @@ class MakingOptions(Machine, total=False):
     """What every maker of runs takes by name, in addition to judgments and folders."""
 
     depth: int
-    cache: PathLike | None
-    reading: Progress | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 @shown_by()
 class WrittenRuns(Framed):
-    """Runs in a folder, and what they were made of."""
+    """Runs in a folder, and what they were made of.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import steadyrank as sr
+    >>> sr.write_grid(
+    ...     {"d1": "river banks", "d2": "old banks"}, {"1": "banks"}, out=tempfile.mkdtemp(),
+    ...     stop_lists=["none"], lexical=["none"], models=["BM25", "PL2"],
+    ... ).runs
+    ('none_none_BM25', 'none_none_PL2')
+    """
 
     depth: int
     n_documents: int
@@ -169,10 +288,20 @@ class WrittenRuns(Framed):
     run_info: tuple[Info, ...]
     written: int
     """Number of runs that were made now; the others were there."""
+    seed: int | None = None
+    """The seed that repeats them, where they are random."""
 
     def rows(self) -> list[dict[str, str]]:
         """Return one dictionary per run, as run-info.csv has it."""
         return [{"run": run, **info} for run, info in zip(self.runs, self.run_info, strict=True)]
+
+    def caption(self) -> str:
+        """Return how many runs were made, of what, and where they are."""
+        return (
+            f"{counted(len(self.runs), 'run')} on {counted(self.n_topics, 'topic')} and "
+            f"{counted(self.n_documents, 'document')} in {self.folder}, {self.written} of them "
+            "made now."
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -182,7 +311,7 @@ class Making:
     depth: int
     counts: WordCounts
     topics: Mapping[str, str]
-    make: Callable[[Sources, Any, Task], Iterator[MadeRun]]
+    make: Make
     tasks: tuple[Task, ...]
     info: tuple[Info, ...]
     settings: Mapping[str, Any]
@@ -205,8 +334,6 @@ def lay_out_runs(
     *,
     settings: Mapping[str, Any],
     depth: int = DEPTH,
-    cache: PathLike | None = None,
-    reading: Progress | None = None,
     progress: Progress | None = None,
     jobs: int | None = None,
     scheduler: str | None = None,
@@ -217,8 +344,8 @@ def lay_out_runs(
     """Read a collection and its topics; runs depend on them and on `settings`."""
     check_count("depth", depth)
     texts = collection_topics(corpus, topics)
-    counts = load_counts(corpus, cache=cache, progress=reading)
-    common = {"version": __version__, "depth": depth, "data": digest_of_counts(counts, texts)}
+    counts = load_counts(corpus)
+    common = {"version": __version__, "depth": depth, "data": _digest_of(counts, texts)}
     return Making(
         depth=depth,
         counts=counts,
@@ -240,21 +367,15 @@ def score_made_runs(
     missing: Missing,
     no_relevant: NoRelevant,
     out: PathLike | None,
-    store: PathLike | None,
     **meta: Any,
 ) -> Scores:
     """Return the scores of all runs by the judgments named, or by those of the collection."""
-    evaluation = make_evaluation(
-        load_judgments(corpus, qrels),
-        measures,
-        making.topics,
-        missing=missing,
-        no_relevant=no_relevant,
-    )
-    scores, _ = _carry_out(making, evaluation=evaluation, out=out, store=store)
-    values, lacking = (np.concatenate([part[key] for part in scores]) for key in _COLUMNS)
+    judged = load_judgments(corpus, qrels)
+    evaluation = _make_evaluation(judged, measures, making.topics, missing, no_relevant)
+    made, _ = _carry_out(making, evaluation=evaluation, out=out)
+    lacking = chain.from_iterable(part.lacking for part in made)
     report_missing(
-        zip(making.runs, lacking.tolist(), strict=True),
+        zip(making.runs, lacking, strict=True),
         len(evaluation.qrels.topics),
         missing,
         verbs=("run finds nothing for", "runs find nothing for"),
@@ -265,7 +386,7 @@ def score_made_runs(
         measures=tuple(map(str, evaluation.measures)),
         runs=making.runs,
         topics=evaluation.qrels.topics,
-        values=values.transpose(1, 0, 2),
+        values=np.stack([scores for part in made for scores in part.values], axis=1),
         run_info=_columns(making.info),
         meta={
             "steadyrank": __version__,
@@ -275,28 +396,24 @@ def score_made_runs(
     )
 
 
-def write_runs(making: Making, out: PathLike) -> dict[str, Any]:
-    """Write all runs; returns the fields of `WrittenRuns`."""
+def write_runs(making: Making, out: PathLike, *, seed: int | None = None) -> WrittenRuns:
+    """Write all runs that are not there yet."""
     _, written = _carry_out(making, out=out)
-    return {
-        "depth": making.depth,
-        "n_documents": len(making.counts.documents),
-        "n_topics": len(making.topics),
-        "folder": Path(out),
-        "runs": making.runs,
-        "run_info": making.info,
-        "written": written,
-    }
-
-
-_COLUMNS = ("values", "lacking")
+    return WrittenRuns(
+        depth=making.depth,
+        n_documents=len(making.counts.documents),
+        n_topics=len(making.topics),
+        folder=Path(out),
+        runs=making.runs,
+        run_info=making.info,
+        written=written,
+        seed=seed,
+    )
 
 
 def _make(plan: _Plan, task: Task) -> _Made:
-    """Make the runs of a task: write those that it names, and score all if it says so."""
-    evaluation = plan.sources.evaluation
-    texts: dict[str, bytes] = {}
-    values, lacking = [], []
+    """Make the runs of a task: as text those to write, and the scores of all if they are asked."""
+    evaluation, made = plan.sources.evaluation, _Made([], [], {})
     for name, to_run, judge in plan.make(plan.sources, plan.prepared, task):
         if name in task.write:
             run = to_run()
@@ -305,26 +422,18 @@ def _make(plan: _Plan, task: Task) -> _Made:
                     f"{name} retrieves nothing for any topic: no unit of the topics occurs in the "
                     "collection"
                 )
-            if task.folder is None:
-                texts[name] = run_text(run)
-            else:
-                task.folder.save(name, run_text(run))
-        if task.score and evaluation is not None:
+            made.texts[name] = run_text(run)
+        if evaluation is not None:
             judged = judge()
-            values.append(evaluation.values(judged))
-            lacking.append(int((judged.lengths < 0).sum()))
-    scores = dict(zip(_COLUMNS, (np.array(values), np.array(lacking)), strict=True))
-    return _Made(scores if task.score else {}, texts)
+            made.values.append(evaluation.values(judged))
+            made.lacking.append(int((judged.lengths < 0).sum()))
+    return made
 
 
 def _carry_out(
-    making: Making,
-    *,
-    evaluation: Evaluation | None = None,
-    out: PathLike | None = None,
-    store: PathLike | None = None,
-) -> tuple[list[dict[str, np.ndarray]], int]:
-    """Make the runs that are not there yet: write them to `out`, score them by `evaluation`.
+    making: Making, *, evaluation: Evaluation | None = None, out: PathLike | None = None
+) -> tuple[list[_Made], int]:
+    """Make the runs: write to `out` those that are not there, score all by `evaluation`.
 
     Returns each task's scores, if any, and the number of runs written. Progress counts runs,
     including those that were there.
@@ -332,7 +441,7 @@ def _carry_out(
     _check_names(making.runs)
     order, wanted = order_documents(making.counts.documents), None
     if evaluation is not None:
-        only = evaluation.relevant_only
+        only = not any(recipe.needs_all for recipe in evaluation.recipes)
         wanted = find_wanted(evaluation.qrels, list(making.topics), order, relevant_only=only)
     sources = Sources(
         counts=making.counts,
@@ -346,33 +455,21 @@ def _carry_out(
     tell = making.progress or (lambda done, total: None)
     with workers(**making.pool) as pool:
         folder = None if out is None else open_run_folder(out, making.settings)
-        kept = None
-        if store is not None and evaluation is not None:
-            kept = open_store(store, {**making.settings, **evaluation.settings()})
-        scores, left = {}, []
+        left = []
         for task in making.tasks:
-            known = None if kept is None else kept.load(task.name)
-            if known is not None:
-                scores[task.name] = known
             lacks = [run for run in task.runs if folder and not folder.path(run).exists()]
-            is_unscored = evaluation is not None and known is None
-            if lacks or is_unscored:
-                # Runs that are made elsewhere come back as text.
-                target = None if is_elsewhere(pool) else folder
-                changed: Any = {"write": frozenset(lacks), "score": is_unscored, "folder": target}
-                left.append(replace(task, **changed))
+            if lacks or evaluation is not None:
+                left.append(task._replace(write=frozenset(lacks)))
         n_left, written = sum(len(task.runs) for task in left), 0
         tell(len(making.runs) - n_left, len(making.runs))
-        for task, made in as_finished(_make, plan, left, pool):
-            for name, text in made.texts.items():
+        made = {}
+        for task, part in as_finished(_make, plan, left, pool):
+            for name, text in part.texts.items():
                 folder.save(name, text)  # type: ignore[union-attr]
-            if made.scores:
-                scores[task.name] = made.scores
-                if kept is not None:
-                    kept.save(task.name, made.scores)
+            made[task.runs] = part._replace(texts={})
             written += len(task.write)
             n_left -= len(task.runs)
             tell(len(making.runs) - n_left, len(making.runs))
     if folder is not None:
         folder.finish(making.runs, making.info)
-    return [scores[task.name] for task in making.tasks if task.name in scores], written
+    return [made[task.runs] for task in making.tasks if task.runs in made], written

@@ -10,22 +10,20 @@ samples make instances; exhaustive search is added.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict
 from functools import partial
 from itertools import product
-from pathlib import Path
-from typing import Any, NamedTuple, Unpack
+from typing import Any, Unpack
 
 import numpy as np
+from scipy import sparse
 
 from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.read.sources import PathLike
 from steadyrank.data.run import Run
 from steadyrank.data.scores import Scores
-from steadyrank.errors import InputError, check_choice
 from steadyrank.measures.evaluate import DEFAULT_MEASURES, Missing, NoRelevant
-from steadyrank.measures.names import Measure, parse_measure
-from steadyrank.words import counted
+from steadyrank.measures.names import Measure
 from steadyrank_lab.retrieval.engine.index import build_index
 from steadyrank_lab.retrieval.engine.models import (
     Model,
@@ -36,7 +34,6 @@ from steadyrank_lab.retrieval.engine.models import (
 from steadyrank_lab.retrieval.engine.shard_search import (
     Engine,
     Shards,
-    all_shards,
     choose_shards,
     judge,
     make_engine,
@@ -44,12 +41,9 @@ from steadyrank_lab.retrieval.engine.shard_search import (
     merged,
 )
 from steadyrank_lab.retrieval.engine.shards import (
-    Distance,
     Partition,
     Selection,
     ShardDesign,
-    Statistics,
-    Vectors,
     central_sample,
     check_sample,
     make_vectors,
@@ -82,49 +76,16 @@ class ShardOptions(MakingOptions, total=False):
     partitions: int
     csi: int
     cluster_share: float
-    top_shards: int | Mapping[str, int]
+    top_shards: int
     csi_depth: int
     selection: Selection
     decay: float
     first_exponent: int
-    distance: Distance
     random_shards: bool
-    statistics: Statistics
     model: str | Model
     stop_list: str
     lexical: str
     rng: Rng
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class ShardResult(WrittenRuns):
-    """The runs that `write_shards` made: one of exhaustive search, and one per instance.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> import steadyrank as sr
-    >>> result = sr.write_shards(
-    ...     {f"d{i}": f"river banks {i}" for i in range(40)}, {"1": "banks"},
-    ...     out=tempfile.mkdtemp(), shards=2, top_shards=1, cluster_share=0.5, sample_rate=[0.5],
-    ...     cluster_samples=1, partitions=1, csi=1,
-    ... )
-    >>> result.runs, result.n_documents
-    (('exhaustive', 'topical_r0.5_s1_p1_c1'), 40)
-    """
-
-    design: ShardDesign
-    model: str
-    stop_list: str
-    lexical: str
-    seed: int
-
-    def caption(self) -> str:
-        """Return how many instances were made, of what, and where they are."""
-        return (
-            f"{counted(len(self.runs) - 1, 'instance')} of "
-            f"{counted(self.design.shards, f'{self.design.system} shard')} in {self.folder}"
-        )
 
 
 def shard(
@@ -136,7 +97,6 @@ def shard(
     missing: Missing = "zero",
     no_relevant: NoRelevant = "zero",
     out: PathLike | None = None,
-    store: PathLike | None = None,
     **options: Unpack[ShardOptions],
 ) -> Scores:
     """Scores of many instances of selective search, and of exhaustive search.
@@ -146,20 +106,17 @@ def shard(
 
     Parameters
     ----------
-    corpus, topics, qrels, measures, missing, no_relevant, out, store : optional
+    corpus, topics, qrels, measures, missing, no_relevant, out : optional
         As in `grid`.
     **options
         `shards` of the collection are made `cluster_samples` x `partitions` times, by k-means on a
-        `cluster_share` of the documents (`distance` "cosine", or "kl" as Kulkarni & Callan), or at
-        random (`random_shards`). For each, `csi` central samples hold a `sample_rate` (one, or
-        several) of every shard. By the `csi_depth` best documents of the central sample,
-        `selection` "redde" or "rank-s" (whose votes fall by the factor `decay` with each rank, the
-        best one's by `decay` to the power of `first_exponent`, 0 or 1) chooses `top_shards`: a
-        number or, for scores, one for each measure: {"AP": 10, "": 5}, "" being any other. Their
-        documents are merged by score, `depth` a topic. `statistics`: "global", or "shard" for each
-        shard's and central sample's own. `model`, `stop_list` and `lexical`
-        rank the documents. `cache`, `jobs`, `scheduler`, `executor`, `reading` and `progress` as in
-        `grid`; `rng` is the seed.
+        `cluster_share` of the documents, or at random (`random_shards`). For each, `csi` central
+        samples hold a `sample_rate` (one, or several) of every shard. By the `csi_depth` best
+        documents of the central sample, `selection` "redde" or "rank-s" (whose votes fall by the
+        factor `decay` with each rank, the best one's by `decay` to the power of `first_exponent`, 0
+        or 1) chooses `top_shards`. Their documents are merged by score, `depth` a topic. `model`,
+        `stop_list` and `lexical` rank the documents. `jobs`, `scheduler`, `executor` and `progress`
+        as in `grid`; `rng` is the seed.
 
     Returns
     -------
@@ -192,58 +149,17 @@ def shard(
     >>> scores.values.shape, scores.run_info["system"][:2], scores.run_info["rate"][-1]
     ((1, 41, 1), ('exhaustive', 'topical'), '0.2')
     """
-    given: Any = {"qrels": qrels, "missing": missing, "no_relevant": no_relevant}
-    numbers = options.get("top_shards", 5)
-    if isinstance(numbers, Mapping):
-        if out is not None:
-            raise InputError(_ONE_NUMBER)
-        return _shards_by_measure(
-            corpus, topics, measures=measures, numbers=numbers, store=store, **given, **options
-        )
-    system, making = _prepare(corpus, topics, **options)
+    system, design, making = _prepare(corpus, topics, **options)
     return score_made_runs(
         making,
         corpus=corpus,
+        qrels=qrels,
         measures=measures,
-        **given,
+        missing=missing,
+        no_relevant=no_relevant,
         out=out,
-        store=store,
-        shard={**asdict(system.design), **system.about, "depth": making.depth},
+        shard={**asdict(design), **system, "depth": making.depth},
     )
-
-
-_ONE_NUMBER = "runs are of one number of shards, not one per measure: write a folder for each"
-
-
-def _shards_by_measure(
-    corpus: Any,
-    topics: Any,
-    *,
-    measures: Any,
-    numbers: Mapping[str, int],
-    store: Any,
-    **options: Any,
-) -> Scores:
-    """Each measure with its own number of shards, the same instances otherwise."""
-    wanted = [measures] if isinstance(measures, (str, Measure)) else list(measures)
-    names = [str(parse_measure(measure)) for measure in wanted]
-    own = {str(parse_measure(name)): number for name, number in numbers.items() if name}
-    for name in own:
-        check_choice("measure of top_shards", name, names)
-    by_number: dict[int, list[str]] = {}
-    for name in names:
-        by_number.setdefault(own.get(name, numbers.get("", 5)), []).append(name)
-    options["rng"] = seed_from(options.get("rng", 0))  # the same for all, also where it is drawn
-    parts = []
-    for number, some in by_number.items():
-        kept = None if store is None else Path(store) / f"top-{number}"
-        options |= {"top_shards": number, "store": kept}
-        parts.append(shard(corpus, topics, measures=some, **options))
-    places = {name: (part, k) for part in parts for k, name in enumerate(part.measures)}
-    values = np.stack([places[name][0].values[places[name][1]] for name in names])
-    about = {**parts[0].meta["shard"], "top_shards": dict(numbers)}
-    meta = {**parts[0].meta, "shard": about}
-    return replace(parts[0], measures=tuple(names), values=values, meta=meta)
 
 
 def write_shards(
@@ -252,7 +168,7 @@ def write_shards(
     *,
     out: PathLike,
     **options: Unpack[ShardOptions],
-) -> ShardResult:
+) -> WrittenRuns:
     """Write the runs of many instances of selective search, and of exhaustive search.
 
     Files and folders are those of `write_grid`.
@@ -266,7 +182,7 @@ def write_shards(
 
     Returns
     -------
-    ShardResult
+    WrittenRuns
         The runs, where they are, and how many were made now.
 
     Examples
@@ -281,25 +197,8 @@ def write_shards(
     >>> result.runs
     ('exhaustive', 'topical_r0.5_s1_p1_c1')
     """
-    system, making = _prepare(corpus, topics, **options)
-    return ShardResult(**system._asdict(), **write_runs(making, out))
-
-
-class _System(NamedTuple):
-    """A design, and what searches."""
-
-    design: ShardDesign
-    model: str
-    stop_list: str
-    lexical: str
-    seed: int
-
-    @property
-    def about(self) -> dict[str, Any]:
-        """What searches, and the seed."""
-        known = self._asdict()
-        del known["design"]
-        return known
+    system, _, making = _prepare(corpus, topics, **options)
+    return write_runs(making, out, seed=system["seed"])
 
 
 def _prepare(
@@ -311,86 +210,88 @@ def _prepare(
     lexical: str = "porter",
     rng: Rng = 0,
     **options: Any,
-) -> tuple[_System, Making]:
-    seed = seed_from(rng)
-    if isinstance(options.get("top_shards"), Mapping):
-        raise InputError(_ONE_NUMBER)
+) -> tuple[dict[str, Any], ShardDesign, Making]:
+    """Return what searches, with the seed, the design, and the runs to make."""
     common = {key: options.pop(key) for key in MakingOptions.__optional_keys__ & options.keys()}
     design = ShardDesign(**options)
-    system = _System(design, spelled_model(parse_model(model)), stop_list, lexical, seed)
-    tasks, info = _tasks(design)
-    settings = {
-        "makes": "selective search",
-        **system.about,
-        **asdict(design),
-        "stop_list": sorted(stop_words(stop_list)),
+    system: dict[str, Any] = {
+        "model": spelled_model(parse_model(model)),
+        "stop_list": stop_list,
+        "lexical": lexical,
+        "seed": seed_from(rng),
     }
+    tasks, info = _tasks(design)
+    stopped = {"stop_list": sorted(stop_words(stop_list))}
     making = lay_out_runs(
         corpus,
         topics,
-        prepare=partial(_open, system),
-        make=partial(_make, system),
+        prepare=partial(_open, system, design),
+        make=partial(_make, system["seed"], design),
         tasks=tasks,
         info=info,
-        settings=settings,
+        settings={"makes": "selective search", **system, **asdict(design), **stopped},
         **common,
     )
     check_sample(len(making.counts.documents), design)
-    return system, making
+    return system, design, making
 
 
 def _tasks(design: ShardDesign) -> tuple[tuple[Task, ...], tuple[Info, ...]]:
     """Return exhaustive search, then a task per partition, with what is known of their runs."""
-    tasks = [Task(name=EXHAUSTIVE, runs=(EXHAUSTIVE,), what=None)]
+    tasks = [Task((EXHAUSTIVE,), None)]
     columns = ("system", "rate", "sample", "partition", "csi")
     info: list[Info] = [dict.fromkeys(columns, "") | {"system": EXHAUSTIVE}]
     for sample, partition in product(range(design.cluster_samples), range(design.partitions)):
         rows = [design.info(sample, partition, *instance) for instance in design.instances]
-        name = f"sample-{sample + 1}-partition-{partition + 1}"
-        what = {"sample": sample, "partition": partition}
         runs = tuple("{system}_r{rate}_s{sample}_p{partition}_c{csi}".format(**row) for row in rows)
-        tasks.append(Task(name=name, runs=runs, what=what))
+        tasks.append(Task(runs, {"sample": sample, "partition": partition}))
         info += rows
     return tuple(tasks), tuple(info)
 
 
-def _open(system: _System, sources: Sources) -> tuple[Engine, Vectors | None]:
+def _open(
+    system: Mapping[str, Any], design: ShardDesign, sources: Sources
+) -> tuple[Engine, sparse.csr_matrix | None]:
     """Search the whole collection, and make vectors of the documents unless shards are random."""
+    stop_list, model = system["stop_list"], system["model"]
     index = build_index(
         sources.counts,
         sources.topics,
-        stop_list=system.stop_list,
-        unit=system.lexical,
-        positions=needs_positions([system.model]),
+        stop_list=stop_list,
+        unit=system["lexical"],
+        positions=needs_positions([model]),
     )
-    design, vectors = system.design, None
+    vectors = None
     if not design.random_shards:
-        stopped = stop_words(system.stop_list)
-        vectors = make_vectors(sources.counts, distance=design.distance, without=stopped)
-    searching: Any = {"statistics": design.statistics, "wanted": sources.wanted}
-    return make_engine(index, sources.order, system.model, **searching), vectors
+        vectors = make_vectors(sources.counts, without=stop_words(stop_list))
+    return make_engine(index, sources.order, model, wanted=sources.wanted), vectors
 
 
 def _make(
-    system: _System, sources: Sources, prepared: tuple[Engine, Vectors | None], task: Task
+    seed: int,
+    design: ShardDesign,
+    sources: Sources,
+    prepared: tuple[Engine, sparse.csr_matrix | None],
+    task: Task,
 ) -> Iterator[MadeRun]:
     """Make all instances of one partition; or exhaustive search, of one shard that is chosen."""
-    (engine, vectors), design = prepared, system.design
+    engine, vectors = prepared
     if task.what is None:
         everything = np.zeros(len(engine.order), np.int32)
         shards = make_shards(engine, Partition(shard_of=everything, n_shards=1))
-        choices = [all_shards(shards)]
+        choices = [np.ones((len(sources.topics), 1), np.bool_)]
     else:
-        numbers = {"n_shards": design.shards, "seed": system.seed, **task.what}
+        numbers = {"seed": seed, **task.what}
         if vectors is None:
-            partition = random_shards(len(engine.order), **numbers)
+            partition = random_shards(len(engine.order), n_shards=design.shards, **numbers)
         else:
-            partition = topical_shards(vectors, sample_share=design.cluster_share, **numbers)
+            share = design.cluster_share
+            partition = topical_shards(
+                vectors, n_shards=design.shards, sample_share=share, **numbers
+            )
         shards = make_shards(engine, partition)
-        del numbers["n_shards"]
         choices = [
             choose_shards(
-                engine,
                 shards,
                 central_sample(shards.partition, rate=rate, csi=csi, **numbers),
                 csi_depth=design.csi_depth,
