@@ -46,12 +46,8 @@ class Table:
     """Unique on its page."""
     best: frozenset[tuple[int, int]] = field(default_factory=frozenset)
     """(row, column) of the cells to set in bold."""
-    second: frozenset[tuple[int, int]] = field(default_factory=frozenset)
-    """(row, column) of the cells to underline."""
     marks: Mapping[tuple[int, int], str] = field(default_factory=dict)
     """(row, column) to the superscript of the cell."""
-    groups: Sequence[tuple[str, int]] = ()
-    """Titles above several columns, each with their number, from the first number column on."""
     label: str = ""
     """The label of the table in LaTeX."""
     n_names: int = 1
@@ -64,10 +60,8 @@ class Table:
     """Number of rows that a page shows at first."""
 
 
-def emphasised(table: Table, row: int, column: int, text: str, bold: str, underlined: str) -> str:
-    """Return the text of a cell, formatted if it is the best or the second of its column."""
-    if (row, column) in table.second:
-        text = underlined.format(text)
+def emphasised(table: Table, row: int, column: int, text: str, bold: str) -> str:
+    """Return the text of a cell, bold if it is the best of its column."""
     return bold.format(text) if (row, column) in table.best else text
 
 
@@ -92,26 +86,15 @@ def to_markdown(table: Table) -> str:
     marks = {place: f"<sup>{_escape_markdown(mark)}</sup>" for place, mark in table.marks.items()}
     rows = [
         [
-            emphasised(table, i, j, _escape_markdown(cell.text), "**{}**", "<u>{}</u>")
-            + marks.get((i, j), "")
+            emphasised(table, i, j, _escape_markdown(cell.text), "**{}**") + marks.get((i, j), "")
             for j, cell in enumerate(row)
         ]
         for i, row in enumerate(table.rows)
     ]
-    header = [_escape_markdown(text) for text in full_header(table)]
+    header = [_escape_markdown(text) for text in table.header]
     lines = [header, ["---:" if j >= table.n_names else "---" for j in range(len(header))], *rows]
     body = "\n".join("| " + " | ".join(line) + " |" for line in lines)
     return f"{body}\n\n{_escape_markdown(table.caption)}\n" if table.caption else body + "\n"
-
-
-def full_header(table: Table) -> list[str]:
-    """Return the columns' titles with those of their groups, for a header of one line."""
-    header, place = list(table.header), table.n_names
-    for text, size in table.groups:
-        for column in range(place, place + size):
-            header[column] = " ".join(filter(None, [text, header[column]]))
-        place += size
-    return header
 
 
 _MARKDOWN = str.maketrans({special: f"\\{special}" for special in "\\|`*_<>[]&~$"})
@@ -173,7 +156,6 @@ def to_latex(table: Table) -> str:
         *label,
         rf"\begin{{tabular}}{{{kinds}}}",
         r"\toprule",
-        *_latex_groups(table, marked),
         _latex_line(
             rf"\multicolumn{{2}}{{c}}{{{escape_latex(text)}}}"
             if j in marked
@@ -203,18 +185,6 @@ def _latex_line(cells: Iterable[str]) -> str:
     return ("{}" if line.startswith(("[", "*")) else "") + line + r" \\"
 
 
-def _latex_groups(table: Table, marked: set[int]) -> list[str]:
-    if not table.groups:
-        return []
-    place, column, cells, rules = table.n_names, table.n_names + 1, [""] * table.n_names, ""
-    for text, size in table.groups:
-        width = size + sum(j in marked for j in range(place, place + size))
-        cells.append(rf"\multicolumn{{{width}}}{{c}}{{{escape_latex(text)}}}")
-        rules += rf"\cmidrule(lr){{{column}-{column + width - 1}}}"
-        place, column = place + size, column + width
-    return [_latex_line(cells), rules]
-
-
 def _signed(cell: Cell) -> str:
     """Return the text of a cell; a number has a minus sign instead of a hyphen."""
     is_number = isinstance(cell.value, int | float)
@@ -225,7 +195,7 @@ def _latex_row(table: Table, row: int, marked: set[int]) -> str:
     cells = []
     for j, cell in enumerate(table.rows[row]):
         text = escape_latex(_signed(cell))
-        cells.append(emphasised(table, row, j, text, r"\textbf{{{}}}", r"\underline{{{}}}"))
+        cells.append(emphasised(table, row, j, text, r"\textbf{{{}}}"))
         mark = table.marks.get((row, j), "")
         if j in marked:  # a superscript, as daggers in text are already
             mark = mark.replace("†", r"$\dagger$").replace("‡", r"$\ddagger$")
@@ -245,10 +215,6 @@ def to_html(table: Table, *, most_rows: int | None = None) -> str:
         for column, text in enumerate(table.header)
     )
     head = f"<tr>{''.join(heads)}</tr>"
-    if table.groups:
-        spans = [("", table.n_names), *table.groups]
-        above = "".join(f'<th colspan="{size}">{_escape_html(text)}</th>' for text, size in spans)
-        head = f"<tr>{above}</tr>\n{head}"
     caption = (
         f'<caption style="text-align: left">{_escape_html(table.caption)}</caption>\n'
         if table.caption
@@ -273,7 +239,7 @@ def _html_row(table: Table, row: int) -> str:
     cells = ""
     for j, cell in enumerate(table.rows[row]):
         text = _escape_html(cell.text)
-        text = emphasised(table, row, j, text, "<strong>{}</strong>", "<u>{}</u>")
+        text = emphasised(table, row, j, text, "<strong>{}</strong>")
         if widest := widest_mark(table, j):  # digits are aligned by blanks after shorter marks
             mark = table.marks.get((row, j), "")
             blanks = "&nbsp;" * (2 * (widest - len(mark)))
@@ -286,7 +252,7 @@ def to_terminal(table: Table, *, colour: bool = False, most_rows: int | None = N
     """Return a table for the terminal, as wide as necessary, with at most `most_rows` rows."""
     from rich.cells import cell_len
 
-    header = [(escaped(name), _BOLD) for name in full_header(table)]
+    header = [(escaped(name), _BOLD) for name in table.header]
     rows = [header, *_terminal_rows(table, most_rows)]
     widths = [max(cell_len(row[j][0]) for row in rows) for j in range(len(header))]
     drawn = []
@@ -303,8 +269,8 @@ def to_terminal(table: Table, *, colour: bool = False, most_rows: int | None = N
     return f"{body}\n\n{escaped(table.caption)}\n" if table.caption else f"{body}\n"
 
 
-_BOLD, _UNDERLINED = "1", "4"
-"""ANSI codes."""
+_BOLD = "1"
+"""ANSI code."""
 
 
 def _terminal_rows(table: Table, most_rows: int | None) -> Iterator[list[tuple[str, str]]]:
@@ -321,8 +287,7 @@ def _terminal_cell(table: Table, row: int, column: int, cell: Cell) -> tuple[str
     text, place = escaped(cell.text), (row, column)
     if widest := widest_mark(table, column):
         text += f" {table.marks.get(place, '')}".ljust(widest + 1)
-    styles = {_BOLD: table.best, _UNDERLINED: table.second}
-    return text, ";".join(code for code, cells in styles.items() if place in cells)
+    return text, _BOLD if place in table.best else ""
 
 
 def _kept(n_rows: int, most_rows: int | None) -> tuple[int, int]:
