@@ -169,7 +169,7 @@ def test_no_name_of_a_topic_is_an_output_of_the_action(folder):
 
 @pytest.mark.parametrize(
     ("place", "options", "code", "verdict"),
-    [(1, "", 0, "pass"), (3, "", 3, "fail"), (3, "--unjudged not-relevant", 3, "fail")],
+    [(1, "", 0, "pass"), (3, "", 3, "fail"), (3, "--missing zero", 3, "fail")],
 )
 def test_the_step_of_the_action(folder, place, options, code, verdict):
     write_run(folder / "new.run", place)
@@ -192,7 +192,7 @@ def test_the_step_is_told_what_holes_mean(folder, way, code):
         lines = [f"{t} Q0 {d} 0 {9 - i} r\n" for t in range(30) for i, d in enumerate(order)]
         (folder / f"{name}.run").write_text("".join(lines))
     about = {"QRELS": "qrels.txt", "BASELINE": "old.run", "CANDIDATE": "new.run", "MEASURES": "P@2"}
-    done, _ = gate_step(folder, **about, OPTIONS="--unjudged bounded", ON_HOLES=way)
+    done, _ = gate_step(folder, **about, ON_HOLES=way)
     assert done.returncode == code, done.stderr
     assert "holes" in (folder / "output").read_text().splitlines()
 

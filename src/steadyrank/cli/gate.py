@@ -29,9 +29,6 @@ if TYPE_CHECKING:
         "--margin float": "Accept a loss of this much on measures without -m M=MARGIN.",
         "--by COLUMN": "Also check the segments by this column of --topic-info.",
         **opt.ALPHA,
-        "--unjudged [auto|bounded|not-relevant] = auto": "Report holes if the verdict depends on "
-        "how likely unjudged documents are to be relevant (auto) or if any of their grades change "
-        "it (bounded), or count them as not relevant.",
         "--guard-breakage": "Lower the limits as if one more topic had the lowest possible "
         "difference.",
         "--rebuild": "Test whether CANDIDATE is another build of the system in the folder "

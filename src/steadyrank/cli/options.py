@@ -284,7 +284,7 @@ missing_options = together(missing_option("zero", "skip", "error"), no_relevant_
 
 def complete_measure(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """Return names of measures for shell completion."""
-    from steadyrank.measures.kinds import KINDS
+    from steadyrank.measures.names import KINDS
 
     names = [
         name + {"required": "@10", "one": "@1", "recall": "@0.1"}.get(kind.cutoff, "")

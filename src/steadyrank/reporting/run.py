@@ -25,8 +25,7 @@ from steadyrank.data.read.sources import PathLike
 from steadyrank.data.scores import Scores
 from steadyrank.errors import InputError, SteadyrankWarning
 from steadyrank.measures.arguments import data_first
-from steadyrank.measures.evaluate import Missing, NoRelevant, Ties
-from steadyrank.measures.scored import may_be_scores
+from steadyrank.measures.evaluate import Missing, NoRelevant, Ties, may_be_scores
 from steadyrank.notebook import Framed, shown_by
 from steadyrank.present.json import to_json
 from steadyrank.present.page import Page, page_html
