@@ -12,7 +12,7 @@ import scipy.stats
 
 import steadyrank as sr
 from steadyrank.cli import run as run_command
-from steadyrank.stats.pairs.family_audit import audit_family
+from steadyrank.stats.pairs.family import audit_family
 from steadyrank.stats.pairs.max_t import max_t, max_t_pvalues
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.studies.compare.view import compare_text, findings, pairs_text
@@ -430,7 +430,7 @@ def test_the_audit_counts_claims_of_the_whole_family(monkeypatch):
     )
     with monkeypatch.context() as patch:
         flips = functools.partial(max_t_pvalues, careful=False)
-        patch.setattr("steadyrank.stats.pairs.family_audit.max_t_pvalues", flips)
+        patch.setattr("steadyrank.stats.pairs.family.max_t_pvalues", flips)
         plain = audit_family(matrix, pairs, correction="maxt", n_experiments=400)
     assert (careful.nominal, careful.all_equal.n_experiments) == (0.05, 400)
     # One tier of all runs is the world of equal runs; and claims of a known direction are fewer.

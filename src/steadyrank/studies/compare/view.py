@@ -24,7 +24,7 @@ from steadyrank.present.view import (
     Words,
     literal,
 )
-from steadyrank.stats.pairs.family_audit import FalseClaims
+from steadyrank.stats.pairs.family import FalseClaims
 from steadyrank.stats.pairs.result import TOO_FEW
 from steadyrank.studies.compare.audit import AuditResult
 from steadyrank.studies.compare.findings import Results, describe, findings, results_of, segments
