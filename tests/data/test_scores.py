@@ -43,12 +43,6 @@ def test_values_are_frozen_and_labels_checked():
         cube(run_info={"team": ("X",)})
 
 
-def test_making_scores_leaves_the_callers_array_writeable():
-    values = np.zeros((1, 1, 1))
-    sr.Scores(measures=("AP",), runs=("a",), topics=("1",), values=values)
-    values[0, 0, 0] = 1.0
-
-
 def test_select_keeps_order_and_information():
     part = cube().select(runs=["c", "a"], measures="RR")
     assert part.labels == (("RR",), ("c", "a"), ("1", "2"))

@@ -155,7 +155,6 @@ LONG_ANSWERS = {
 BOARD = [("a", "x", 0.5), ("a", "y", 0.25), ("b", "x", 0.75), ("b", "y", 0.125)]
 BOARD_MEANS = [("a", "Average", 0.375), ("b", "Average", 0.4375)]
 RUN = [("1", "a", 2.0), ("1", "d", 1.0), ("2", "a", 3.0)]
-JUDGED = [("1", "a", 1), ("1", "d", 0), ("2", "a", 2)]
 ROW_ANSWERS = {**LONG_ANSWERS, "duplicate key": f"x {TWICE}"}
 
 
@@ -202,20 +201,6 @@ READERS |= {
     )
     for form in ("JSON lines", "Parquet", "frame")
 }
-READERS |= {
-    f"judgments, {form}": long_cases(
-        grades_of,
-        ("query_id", "doc_id", "relevance"),
-        JUDGED,
-        form,
-        summary=None,
-        twin="label",
-        percent=None,
-        answers={**ROW_ANSWERS, "duplicate key": "! 1 judgment repeated with the same grade"},
-    )
-    for form in ("JSON lines", "Parquet", "frame")
-}
-
 # All other forms: the clean text, and for each wart a text and its answer.
 
 
@@ -234,14 +219,10 @@ DOUBLED = json.dumps(NESTED).replace('"1": {"AP": 0.5}', '"1": {"AP": 0.5, "AP":
 WITH_MEAN = {run: {**topics, "mean": {"AP": 0.4}} for run, topics in NESTED.items()}
 IN_PERCENT = json.dumps(NESTED).replace("0.75", "75").replace("0.125", "12.5")
 PRINTED = "map\t1\t0.5\nmap\t2\t0.25\n"
-BY_QUERY = "1\tAP\t0.5\n2\tAP\t0.25\n"
 BOARD_WIDE = "model,x,y\na,0.5,0.25\nb,0.75,0.125\n"
 TREC = "1 Q0 a 1 2.0 t\n1 Q0 d 2 1.0 t\n2 Q0 a 1 3.0 t\n"
 QRELS = "1 0 a 1\n1 0 d 0\n2 0 a 2\n"
-RUN_JSON, QRELS_JSON = (
-    '{"1": {"a": 2, "d": 1}, "2": {"a": 3}}',
-    '{"1": {"a": 1, "d": 0}, "2": {"a": 2}}',
-)
+RUN_JSON = '{"1": {"a": 2, "d": 1}, "2": {"a": 3}}'
 
 
 SAMPLES = "".join(
@@ -254,7 +235,6 @@ LOG = json.dumps(
         "samples": [{"id": 1, "scores": {"match": {"value": "C"}}}],
     }
 )
-ANSWER = '{"metric_score": 1, "details": {"q1": {"metric_score": 0.5}}, "failures": {}}'
 RESULT = '{"task_name": "T", "dataset_revision": "x", "scores": {"test": [{"main_score": 0.5}]}}'
 INFO = "run,team\na,t\n"
 
@@ -329,16 +309,6 @@ READERS |= {
         (PRINTED.replace("\t1\t", f"\t{NAME}\t"), "name"),
         (PRINTED + PRINTED, f"x {SECOND}"),
     ),
-    "ir_measures --by_query": texts(
-        scores_of,
-        BY_QUERY,
-        (BY_QUERY + "all\tAP\t0.375\n", "="),
-        *(None,) * 2,
-        (BY_QUERY.replace("0.25", "25"), "+ if they are per cent, divide"),
-        (before_last(BY_QUERY), f"x :2: {MARK}"),
-        (BY_QUERY.replace("1\t", f"{NAME}\t"), "name"),
-        (BY_QUERY + BY_QUERY, f"x {SECOND}"),
-    ),
     "leaderboard, wide": texts(
         board_of,
         BOARD_WIDE,
@@ -391,14 +361,6 @@ READERS |= {
         (QRELS.replace("1 0 a", f"1 0 {NAME}"), "name"),
         (QRELS + "1 0 a 0\n", "x judged"),
     ),
-    "judgments, nested JSON": texts(
-        grades_of,
-        QRELS_JSON,
-        *(None, None, None, None),
-        (QRELS_JSON.replace('"2"', f'{BOM}"2"'), "x not JSON"),
-        (QRELS_JSON.replace('"a"', f'"{NAME}"'), "name"),
-        (QRELS_JSON.replace('"2"', '"1"'), f"x {TWICE}"),
-    ),
     "samples of lm-eval-harness": texts(
         scores_of,
         SAMPLES,
@@ -416,14 +378,6 @@ READERS |= {
         (LOG.replace('{"id"', f'{BOM}{{"id"'), "x not JSON"),
         (LOG.replace("law", NAME), "name"),
         (LOG.replace('"id"', '"id": 7, "id"'), f"x {TWICE}"),
-    ),
-    "_rank_eval": texts(
-        scores_of,
-        ANSWER,
-        *(None,) * 4,
-        (ANSWER.replace('"q1"', f'{BOM}"q1"'), "x not JSON"),
-        (ANSWER.replace("q1", NAME), "name"),
-        (ANSWER.replace('"details"', '"details": {}, "details"'), f"x {TWICE}"),
     ),
     "MTEB results": texts(
         results_of,

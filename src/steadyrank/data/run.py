@@ -85,6 +85,12 @@ class Run:
         names = self.documents.to_list(start, stop)
         return list(zip(names, self.scores[start:stop].tolist(), strict=True))
 
+    def __new__(cls, *rankings: Any, **columns: Any) -> Run:
+        """Answer who gives rankings: these become a run elsewhere."""
+        if rankings:
+            raise TypeError(f"{cls.__name__} holds columns: `sr.as_run(...)` makes one of rankings")
+        return object.__new__(cls)
+
     def rename(self, name: str) -> Run:
         """Return the run under another name."""
         return replace(self, name=name)

@@ -126,11 +126,6 @@ def test_numbers_of_every_type(run: Run, kind: str) -> None:
     assert same(as_run(frame.astype({"score": kind})), expected)
 
 
-def test_rows_in_any_order(run: Run, qrels: Qrels) -> None:
-    frame = frame_of(RUN, "qid", "docno", "score").iloc[[3, 1, 0, 2]]
-    assert same(as_run(frame), run_from_dict({"q2": RUN["q2"], "q1": RUN["q1"]}, name="run"))
-
-
 def test_a_slice_of_a_frame_is_read_from_its_start() -> None:
     frame = frame_of(RUN, "qid", "docno", "score")
     assert as_run(frame[2:]).ranking("q1") == [("d3", 2.0)]
@@ -214,22 +209,6 @@ def test_cells_of_the_wrong_type(column: str, values: list[Any], message: str) -
         as_run(frame)
 
 
-def test_an_empty_frame_is_refused() -> None:
-    with pytest.raises(InputError, match="pandas DataFrame: empty: no rows"):
-        as_run(frame_of({}, "qid", "docno", "score"))
-
-
-def test_two_columns_of_one_name() -> None:
-    frame = pd.DataFrame([["q", "d", 1.0, 2.0]], columns=["qid", "docno", "score", "score"])
-    with pytest.raises(InputError, match="two columns are named 'score'"):
-        as_run(frame)
-
-
-def test_a_run_is_not_taken_for_judgments(run: Run) -> None:
-    with pytest.raises(InputError, match="expected a column 'relevance'"):
-        as_qrels(run_frame(run))
-
-
 def test_documents_that_repeat() -> None:
     frame = pd.DataFrame({"qid": 1, "docno": ["a", "b", "a"], "score": [1.0, 2.0, 3.0]})
     with pytest.raises(InputError, match="'a' occurs twice in topic '1'"):
@@ -238,16 +217,6 @@ def test_documents_that_repeat() -> None:
         assert as_run(frame, duplicates="first").ranking("1") == [("b", 2.0), ("a", 1.0)]
     with pytest.raises(UnknownNameError, match="treat duplicates"):
         as_run(frame, duplicates="last")  # type: ignore[arg-type]
-
-
-def test_oddities_are_told() -> None:
-    with pytest.warns(SteadyrankWarning, match="1 infinite score "):
-        as_run({"q": {"d": math.inf}})
-    frame = pd.DataFrame({"qid": 1, "docno": ["a", "a"], "label": [1, 1]})
-    with pytest.warns(SteadyrankWarning, match="1 judgment repeated with the same grade"):
-        as_qrels(frame)
-    with pytest.raises(InputError, match="'a' is judged twice"):
-        as_qrels(frame.assign(label=[1, 2]))
 
 
 # Dictionaries and records
@@ -291,13 +260,6 @@ def test_a_topic_without_documents_stays() -> None:
 def test_what_is_no_run(source: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         as_run(source)
-
-
-def test_what_is_no_judgments(run: Run) -> None:
-    with pytest.raises(InputError, match="expected a Qrels.*; got steadyrank Run"):
-        as_qrels(run)
-    with pytest.raises(InputError, match="got 'q.txt': read_qrels reads files"):
-        as_qrels("q.txt")
 
 
 def scored() -> Iterator[ir_measures.ScoredDoc]:
@@ -542,14 +504,6 @@ def test_one_run_or_several(run: Run) -> None:
         read_runs({"x": "a.run"})
 
 
-def test_duplicates_reach_every_run() -> None:
-    frame = pd.DataFrame({"qid": 1, "docno": ["a", "a"], "score": [1.0, 2.0]})
-    for several in (frame, [frame], {"x": frame}):
-        with pytest.warns(SteadyrankWarning, match="repeated"):
-            (made,) = read_runs(several, duplicates="best")
-        assert made.ranking("1") == [("a", 2.0)]
-
-
 # Frames out
 
 
@@ -596,19 +550,6 @@ def test_runs_survive_every_tools_columns(rankings: Any, columns: Tool) -> None:
     assert same(as_run(frame), run)
     assert as_run(frame, name="x").name == "x"
     assert same(as_run(rankings), run)
-
-
-@examples
-@given(
-    judgments=st.dictionaries(
-        ids, st.dictionaries(ids, st.integers(-5, 100), min_size=1), min_size=1
-    ),
-    columns=st.sampled_from(TOOLS),
-)
-def test_qrels_survive_every_tools_columns(judgments: Any, columns: Tool) -> None:
-    qrels = qrels_from_dict(judgments)
-    assert same(as_qrels(qrels_frame(qrels, columns=columns)), qrels)
-    assert same(as_qrels(judgments), qrels)
 
 
 @examples

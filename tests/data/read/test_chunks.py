@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import os
 import random
 import re
@@ -139,25 +138,6 @@ def test_topics_and_second_fields_of_any_length(tmp_path, monkeypatch, prefix, s
     path.write_text(run_text(3, prefix=prefix, second=second, tag="t"))
     quick, whole = both_ways(path, qrels, monkeypatch)
     assert quick == whole
-
-
-def test_packed_files_and_a_last_line_without_an_end(tmp_path, qrels, monkeypatch):
-    packed, open_ended = tmp_path / "a.run.gz", tmp_path / "a.run"
-    packed.write_bytes(gzip.compress(run_text(4).encode()))
-    open_ended.write_text(run_text(4)[:-1])
-    for path in (packed, open_ended):
-        quick, whole = both_ways(path, qrels, monkeypatch, name_from="file")
-        assert quick == whole
-
-
-def test_tied_and_falling_scores(tmp_path, qrels, monkeypatch):
-    for name, step in (("falling", 1), ("tied", 0)):
-        path = tmp_path / name
-        path.write_text(
-            "".join(f"301 Q0 d{i} {i} {50 - step * i}.5 {name}\n" for i in range(1, 40))
-        )
-        quick, whole = both_ways(path, qrels, monkeypatch, ties="average")
-        assert quick == whole
 
 
 ODD = {

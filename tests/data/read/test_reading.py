@@ -14,7 +14,6 @@ import pyarrow.parquet as pq
 import pytest
 
 import steadyrank as sr
-from steadyrank.data.read import sources
 
 RUN = "301 Q0 d1 1 2.5 tag\n301 Q0 d2 2 1.5 tag\n302 Q0 d9 1 7 tag\n"
 EXPECTED = {"301": [("d1", 2.5), ("d2", 1.5)], "302": [("d9", 7.0)]}
@@ -46,18 +45,6 @@ def test_text_with_its_warts_reads_the_same(write, name, content):
     run = sr.read_run(write(name, content))
     assert run.name == "tag"
     assert rankings(run) == EXPECTED
-
-
-def test_interleaved_topics_and_small_chunks_change_nothing(write, monkeypatch):
-    rng = np.random.default_rng(1)
-    lines = [f"{t} Q0 doc-{d:05d} 1 {rng.random():.3f} x" for t in range(30) for d in range(50)]
-    rng.shuffle(lines)
-    path = write("interleaved.run", "\n".join(lines))
-    whole = rankings(sr.read_run(path))
-    for size in (150, 257, 4096):
-        monkeypatch.setattr("steadyrank.data.read.trec.CHUNK", size)
-        monkeypatch.setattr(sources, "CHUNK", size)
-        assert rankings(sr.read_run(path)) == whole
 
 
 def test_lines_longer_than_the_fast_path_and_than_a_chunk(write, monkeypatch):
@@ -324,16 +311,6 @@ def test_dictionaries_that_are_no_runs_are_refused(rankings, complaint):
 def test_dictionaries_that_are_no_judgments_are_refused(grade):
     with pytest.raises(sr.InputError):
         sr.qrels_from_dict({"1": {"d": grade}})
-
-
-def test_evaluating_without_judgments_is_refused():
-    with pytest.raises(sr.InputError, match="no judgments"):
-        sr.evaluate(sr.run_from_dict({"1": {"d": 1}}, name="r"), sr.qrels_from_dict({}), "AP")
-
-
-def test_a_row_without_columns_is_refused(write):
-    with pytest.raises(sr.InputError, match=r"run.jsonl:1: expected a column 'query_id'"):
-        sr.read_run(write("run.jsonl", "{}\n"))
 
 
 def test_parquet_is_read_in_pieces_and_errors_name_the_row(tmp_path, monkeypatch):

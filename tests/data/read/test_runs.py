@@ -15,7 +15,7 @@ import pytest
 
 import steadyrank as sr
 from steadyrank.data.read.run_info import run_called
-from steadyrank.data.read.runs import Runs, Source, read_runs
+from steadyrank.data.read.runs import Source, read_runs
 
 LINES = "1 Q0 d1 1 3.0 {0}\n1 Q0 d2 2 2.0 {0}\n2 Q0 d1 1 1.0 {0}\n"
 
@@ -186,12 +186,6 @@ def test_another_process_reads_for_itself(paths):
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as processes:
         names = sr.read_runs(paths).map(attrgetter("name"), executor=processes)
     assert names == ["x_a", "x_b", "y_c", "y_d"]
-
-
-def test_runs_are_public():
-    assert sr.Runs is Runs
-    with pytest.raises(sr.InputError, match="no runs"):
-        sr.read_runs([])
 
 
 def test_names_at_the_door(paths, tmp_path):

@@ -80,13 +80,6 @@ def test_bad_lines_of_tools_are_named(write, text, message):
         sr.read_scores(write("x.eval", text))
 
 
-def test_a_table_whose_run_has_a_number_for_a_name_was_printed_by_no_tool(write):
-    scores = sr.read_scores(write("wide.csv", "topic\ta\t1\n301\t0.5\t0.25\n"))
-    assert (scores.runs, scores.topics) == (("a", "1"), ("301",))
-    with pytest.raises(sr.FormatError, match="empty: a header but no scores"):
-        sr.read_scores(write("wide.csv", "topic\ta\t1"))
-
-
 @pytest.mark.parametrize("form", ["tsv", "jsonl"])
 def test_what_ir_measures_prints_is_read(files, form):
     command = [sys.executable, "-m", "ir_measures", files / "qrels.txt", files / "one.run"]

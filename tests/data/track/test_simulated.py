@@ -176,14 +176,6 @@ def test_files_read_back_exactly(tmp_path, partly_pooled):
         assert again.documents.to_list() == qrels.documents.to_list()
 
 
-def test_the_same_track_writes_the_same_bytes(tmp_path, small):
-    for name in ("a", "b"):
-        small.write(tmp_path / name)
-    for path in (tmp_path / "a").rglob("*.*"):
-        twin = tmp_path / "b" / path.relative_to(tmp_path / "a")
-        assert path.read_bytes() == twin.read_bytes()
-
-
 def test_a_folder_with_other_runs_is_refused(tmp_path, small):
     small.write(tmp_path)
     small.write(tmp_path)
@@ -336,11 +328,6 @@ def test_runs_of_a_team_are_alike(default):
 def test_a_bad_argument_is_named(argument, value):
     with pytest.raises(sr.InputError, match=argument):
         simulated_track(**{**SMALL, argument: value})
-
-
-def test_the_smallest_track():
-    track = simulated_track(n_teams=1, runs_per_team=1, n_topics=1, depth=1, pool_depth=1)
-    assert len(track.runs[0]) == len(track.qrels) == 1
 
 
 @pytest.mark.parametrize(

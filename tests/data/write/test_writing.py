@@ -145,19 +145,6 @@ def test_what_trec_text_cannot_hold(tmp_path: Path, rankings: Any, name: str, me
     assert list(tmp_path.iterdir()) == [path]
 
 
-@pytest.mark.parametrize(
-    ("judgments", "message"),
-    [
-        ({"q": {"a b": 1}}, "qrels: document 'a b' of topic 'q' has white space"),
-        ({"#": {"d": 1}}, "qrels: topic '#' would read back as a comment"),
-        ({}, "qrels: empty"),
-    ],
-)
-def test_what_qrels_text_cannot_hold(judgments: Any, message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        qrels_text(qrels_from_dict(judgments))
-
-
 def test_names_may_start_with_a_number_sign_where_no_line_does(tmp_path: Path) -> None:
     run = run_from_dict({"1": {"#d": 1.0}}, name="#best")
     write_run(run, tmp_path / "a.run")

@@ -178,10 +178,10 @@ def read_runs(
         reading = make_reading(said, runs.reading)
         if reading == runs.reading:
             return runs
-        again = runs.reread(reading)
+        again = tuple(replace(source, reading=reading, kept=None) for source in runs.sources)
         # Names that were chosen before have been given already.
         naming = reading if names is not None else replace(reading, names=None)
-        return replace(again, sources=_named_apart(again.sources, naming))
+        return Runs(sources=_named_apart(again, naming), reading=reading)
     reading = make_reading(said)
     sources = _named_apart(tuple(_sources(runs, reading)), reading)
     if not sources:
@@ -370,11 +370,6 @@ class Runs:
         """SHA-256 of the files that were read, where runs are kept."""
         return {} if self.kept is None else self.kept.digests
 
-    def reread(self, reading: Reading) -> Runs:
-        """Return the runs with other options for reading."""
-        sources = tuple(replace(source, reading=reading, kept=None) for source in self.sources)
-        return replace(self, sources=sources, reading=reading, kept=None)
-
     def at(self, places: Sequence[int]) -> Runs:
         """Some of the runs."""
         return replace(self, sources=tuple(self.sources[place] for place in places))
@@ -558,7 +553,13 @@ def names_apart(paths: Sequence[Path], *, by_tag: bool) -> dict[Path, str]:
     # Files of one name in several folders: as much of their paths as it takes.
     apart |= {path: _path_name(path, clashing) for path in clashing}
     if by_tag:
-        _warn(shared, names, apart)
+        first = names[shared[0]]
+        where = [apart[path] for path in shared if names[path] == first]
+        warn(
+            f"{counted(len(shared), 'run')} have the same names as others (first {first!r}, of "
+            f"{where[0]} and {where[1]}): they are named by their files",
+            stacklevel=4,
+        )
     return apart
 
 
@@ -575,14 +576,3 @@ def _path_name(path: Path, others: Sequence[Path]) -> str:
         if len([o for o in same if base_name(o) == base_name(path)]) == 1:
             return "/".join([*end, base_name(path)])
     return path.name  # a.run and a.run.gz in one folder
-
-
-def _warn(shared: Sequence[Path], names: Mapping[Path, str], apart: Mapping[Path, str]) -> None:
-    first = names[shared[0]]
-    where = [apart[path] for path in shared if names[path] == first]
-    who = counted(len(shared), "run")
-    message = (
-        f"{who} have the same names as others (first {first!r}, of {where[0]} and {where[1]}): "
-        "they are named by their files"
-    )
-    warn(message, stacklevel=5)

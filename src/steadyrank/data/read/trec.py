@@ -14,7 +14,6 @@ import contextlib
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
@@ -221,7 +220,7 @@ class Lines:
             self.oddities,
             self.info,
             self._steps(),
-            partial(_line_of, path, self.n_headers),
+            lambda row: line_of_row(path, row + self.n_headers),
         )
 
     def _steps(self) -> tuple[int, int]:
@@ -252,10 +251,6 @@ class Lines:
         """Note something odd that was seen `number` times."""
         if number:
             self.oddities[what] = self.oddities.get(what, 0) + number
-
-
-def _line_of(path: Path, n_headers: int, row: int) -> int:
-    return line_of_row(path, row + n_headers)
 
 
 def _filled(larger: np.ndarray, column: np.ndarray, used: int) -> np.ndarray:

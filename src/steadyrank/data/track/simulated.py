@@ -373,15 +373,6 @@ def threshold(n_relevant: int, n_candidates: int) -> float:
     return NormalDist().inv_cdf(1 - n_relevant / n_candidates)
 
 
-class _Systems(NamedTuple):
-    effects: list[np.ndarray]
-    """Effects of teams, systems and instances: [team, system, instance]."""
-    families: np.ndarray
-    """[run]: place of the family of score scales."""
-    shifts: np.ndarray
-    """[run]: position of the scores on the family's scale."""
-
-
 class _Ranked(NamedTuple):
     """One topic: its documents, and how every run ranked them."""
 
@@ -404,13 +395,18 @@ def _draw_track(model: TrackModel, design: TrackDesign, seed: int) -> SimulatedT
         """The random numbers of one part of the track, whatever the other parts draw."""
         return np.random.default_rng(np.random.SeedSequence(words, spawn_key=(kind, index)))
 
-    systems = _draw_systems(model, design, stream(_SYSTEMS, 0))
+    first = stream(_SYSTEMS, 0)
+    effects = draw_effects((model.team, model.system, model.instance), design, first)
+    n_systems, n = effects[1].size, design.n_instances
+    families = np.repeat(first.permutation(np.arange(n_systems) % len(_FAMILIES)), n)
+    scales = families, np.repeat(first.standard_normal(n_systems), n)
     ranked = [
-        _draw_ranked(model, design, systems, stream(_TOPICS, t)) for t in range(design.n_topics)
+        _draw_ranked(model, design, sum(effects), scales, stream(_TOPICS, t))
+        for t in range(design.n_topics)
     ]
     width = len(str(design.n_teams))
     teams = [f"team{k:0{width}d}" for k in range(1, design.n_teams + 1)]
-    team, system, instance = systems.effects
+    team, system, instance = effects
     difficulties, n_relevant, _ = map(np.array, zip(*(r.topic for r in ranked), strict=True))
     truth = TrackTruth(
         model=model,
@@ -440,29 +436,24 @@ def _draw_track(model: TrackModel, design: TrackDesign, seed: int) -> SimulatedT
     )
 
 
-def _draw_systems(model: TrackModel, design: TrackDesign, rng: np.random.Generator) -> _Systems:
-    effects = draw_effects((model.team, model.system, model.instance), design, rng)
-    n_systems = effects[1].size
-    families = rng.permutation(np.arange(n_systems) % len(_FAMILIES))
-    shifts = rng.standard_normal(n_systems)
-    n = design.n_instances
-    return _Systems(effects, np.repeat(families, n), np.repeat(shifts, n))
-
-
 def _draw_ranked(
-    model: TrackModel, design: TrackDesign, systems: _Systems, rng: np.random.Generator
+    model: TrackModel,
+    design: TrackDesign,
+    effects: Any,
+    scales: tuple[np.ndarray, np.ndarray],
+    rng: np.random.Generator,
 ) -> _Ranked:
     topic = draw_topic(model, design.n_candidates, rng)
     numbers = rng.choice(COLLECTION_SIZE, design.n_candidates, replace=False, shuffle=False)
     grades = draw_grades(topic, design.n_candidates, rng)
     variances = (model.team_topic, model.system_topic, model.instance_topic)
     interactions = sum(draw_effects(variances, design, rng))
-    signals = np.asarray(model.signal - topic.difficulty + sum(systems.effects) + interactions)
+    signals = np.asarray(model.signal - topic.difficulty + effects + interactions)
     latents = draw_latents(design, grades, signals, rng).reshape(design.n_runs, -1)
     retrieved = np.argpartition(latents, -design.depth, axis=1)[:, -design.depth :]
     # In the order of the documents first, which a stable sort by score then keeps in ties.
     retrieved.sort(axis=1)
-    scores = _scores(np.take_along_axis(latents, retrieved, axis=1), systems, rng)
+    scores = _scores(np.take_along_axis(latents, retrieved, axis=1), *scales, rng)
     order = np.argsort(-scores, axis=1, kind="stable")
     rankings = np.take_along_axis(retrieved, order, axis=1)
     pooled = design.is_pooled
@@ -475,14 +466,16 @@ def _draw_ranked(
     return _Ranked(topic, ids, grades, signals.ravel(), rankings, ordered, contributed)
 
 
-def _scores(latents: np.ndarray, systems: _Systems, rng: np.random.Generator) -> np.ndarray:
+def _scores(
+    latents: np.ndarray, families: np.ndarray, shifts: np.ndarray, rng: np.random.Generator
+) -> np.ndarray:
     """Scores on each run's own scale, whose position and width differ by topic."""
     shared = rng.standard_normal()
     own = rng.standard_normal((2, len(latents), 1))
-    placed = latents * np.exp(0.15 * own[1]) + 0.4 * (systems.shifts[:, None] + shared + own[0])
+    placed = latents * np.exp(0.15 * own[1]) + 0.4 * (shifts[:, None] + shared + own[0])
     scores = np.empty_like(latents)
     for code, (decimals, of_latent) in enumerate(_FAMILIES):
-        rows = systems.families == code
+        rows = families == code
         scores[rows] = np.round(of_latent(placed[rows]), decimals)
     return scores
 
