@@ -15,7 +15,6 @@ from plain_tables import close, refused
 from scipy import optimize, stats
 
 from steadyrank.errors import InputError
-from steadyrank.stats.interval import t_limits
 from steadyrank.stats.mixed import fit as mixed_model
 from steadyrank.stats.mixed.balanced import LayoutStrata, best_of_strata
 from steadyrank.stats.mixed.fit import (
@@ -143,25 +142,19 @@ def test_profile_of_the_residual_alone():
     assert rise == pytest.approx([stats.chi2.ppf(0.95, 1)] * 2, rel=1e-5)
 
 
-def test_an_array_its_rows_and_their_order_say_the_same():
+def test_the_order_of_rows_and_the_names_of_groups_do_not_matter():
     values = simulated((2, 4, 9), (1, 0.5, 0.4, 0, 0, 1))
     whole = fit(array_model(values))
     system, instance, topic = (index.reshape(-1) for index in np.indices(values.shape))
     order = np.random.default_rng(0).permutation(values.size)
-    names = np.array([f"topic {k}" for k in range(9)])
     random = {
-        "topic": names[topic][order],
+        "topic": np.array([f"topic {k}" for k in range(9)])[topic][order],
         "system_topic": (system[order], topic[order] * 7 - 3),
         "nested": (system[order], instance[order]),
     }
     rows = fit(MixedModel(values.reshape(-1)[order], random=random, fixed=(system == 0)[order]))
-    assert rows.method == whole.method
     assert rows.groups == whole.groups == {"topic": 9, "system_topic": 18, "nested": 8}
-    np.testing.assert_allclose(rows.estimates, whole.estimates, rtol=1e-12, atol=1e-14)
-    np.testing.assert_allclose(rows.df, whole.df, rtol=1e-11)
-    np.testing.assert_allclose(rows.covariance, whole.covariance, rtol=1e-11)
-    assert rows.variances == pytest.approx(whole.variances, rel=1e-11)
-    assert rows.log_likelihood == pytest.approx(whole.log_likelihood, abs=1e-10)
+    close(rows, whole, "estimates df variances log_likelihood", rel=1e-10, abs=1e-12)
 
 
 layouts = st.tuples(
@@ -339,14 +332,6 @@ def test_instances_shared_by_both_systems_leave_a_paired_t_test():
     assert found.pvalue[1] == pytest.approx(paired.pvalue, rel=1e-9)
 
 
-def test_intervals_of_coefficients():
-    found = fit(golden_model("lmm_unbal_small"))
-    half = stats.t.ppf(0.95, found.df) * found.standard_errors
-    for place, estimate in enumerate(found.estimates):
-        limits = t_limits(estimate, found.standard_errors[place], found.df[place], 0.9)
-        assert limits == pytest.approx((estimate - half[place], estimate + half[place]))
-
-
 @pytest.mark.parametrize("share", [0.0, 0.2])
 @given(st.integers(0, 10**6))
 @settings(max_examples=15, deadline=None)
@@ -419,10 +404,6 @@ def test_a_constant_response_has_no_difference():
         assert found.pvalue[1] == 1.0
         assert set(found.variances.values()) == {0.0}
         assert np.isnan(found.statistic[1])
-        assert t_limits(found.estimates[1], found.standard_errors[1], found.df[1], 0.95) == (
-            0.0,
-            0.0,
-        )
         assert np.isnan(component_intervals(array_model(values))["residual"]).all()
 
 

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy import special
 
-from steadyrank.errors import InputError
 from steadyrank.stats.mixed.two_way import (
     combined_mean_squares,
     default_df_method,
@@ -123,23 +122,3 @@ def test_instances_and_topics_play_the_same_part():
     swapped = {**PILOT, "instance": PILOT["system_topic"], "system_topic": PILOT["instance"]}
     one, two = planned(PILOT, 0.03), planned(swapped, 0.03)
     assert one.power(20, 9) == pytest.approx(two.power(9, 20), abs=2e-4)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"difference": math.nan}, "finite"),
-        ({"design": "nest"}, "did you mean 'nested'"),
-        ({"alpha": 1.0}, "alpha"),
-    ],
-)
-def test_wrong_demands_are_named(options, message):
-    with pytest.raises(InputError, match=message):
-        planned(PILOT, **options)
-
-
-def test_wrong_components_are_named():
-    with pytest.raises(InputError, match="lack the variance 'system_topic'"):
-        planned({"instance": 1.0, "residual": 1.0})
-    with pytest.raises(InputError, match="'residual' must be a number"):
-        planned({**PILOT, "residual": math.nan})
