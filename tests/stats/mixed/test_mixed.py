@@ -11,7 +11,7 @@ from golden_cases import golden
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mixed_layouts import of_array
-from plain_tables import close, refused
+from plain_tables import close, refused, words
 from scipy import optimize, stats
 
 from steadyrank.errors import InputError
@@ -53,14 +53,8 @@ def simulated(shape, sds, seed=0):
     """Scores [system, instance, topic]: effects of the five terms in their order, and noise."""
     rng = np.random.default_rng(seed)
     systems, instances, topics = shape
-    sizes = [
-        (1, 1, topics),
-        (systems, 1, topics),
-        (systems, instances, 1),
-        (1, instances, 1),
-        (1, instances, topics),
-        shape,
-    ]
+    sizes = [(1, 1, topics), (systems, 1, topics), (systems, instances, 1)]
+    sizes += [(1, instances, 1), (1, instances, topics), shape]
     return sum(sd * rng.normal(size=size) for sd, size in zip(sds, sizes, strict=True))
 
 
@@ -210,17 +204,13 @@ def dense_deviance(model, variances):
 
 
 @pytest.mark.parametrize(
-    "names",
-    [
-        ("topic",),
-        ("nested", "topic"),
-        tuple(NESTED),
-        ("cell", "nested", "system_topic", "topic"),
-        (),
-    ],
+    "names", ["", "topic", "nested topic", " ".join(NESTED), "cell nested system_topic topic"]
 )
 def test_tables_against_dense_matrices(names):
-    values = with_missing(simulated((2, 4, 7), (1, 0.5, 0.4, 0.3, 0.6, 1)), 0.3)
+    values, names = (
+        with_missing(simulated((2, 4, 7), (1, 0.5, 0.4, 0.3, 0.6, 1)), 0.3),
+        words(names),
+    )
     model = array_model(values, names)
     tables = tables_of(model.rows)
     variances = np.random.default_rng(len(names)).uniform(0.1, 1.0, len(names) + 1)
@@ -251,13 +241,9 @@ def test_unbalanced_maximum_against_a_search_without_derivatives(seed):
         return dense_deviance(model, np.maximum(roots**2, [0, 0, 0, 1e-4]))[0]
 
     starts = [np.full(4, 0.7), np.sqrt(list(found.variances.values())) + 0.02]
+    options = {"xatol": 1e-6, "fatol": 1e-9, "maxiter": 2000}
     best = min(
-        optimize.minimize(
-            deviance,
-            start,
-            method="Nelder-Mead",
-            options={"xatol": 1e-6, "fatol": 1e-9, "maxiter": 2000},
-        ).fun
+        optimize.minimize(deviance, start, method="Nelder-Mead", options=options).fun
         for start in starts
     )
     assert -2 * found.log_likelihood == pytest.approx(best, abs=1e-5)
@@ -351,20 +337,11 @@ def test_units_and_names_do_not_matter(share, seed):
 def test_recovery_of_known_variances(share):
     """Means over 60 fits lie within 4 standard errors of the truth, per component: 6e-5 each."""
     truth = np.array([1.0, 0.25, 0.16, 0.49])
-    found = np.array(
-        [
-            list(
-                fit(
-                    array_model(
-                        with_missing(
-                            simulated((2, 8, 30), (1.0, 0.5, 0.4, 0, 0, 0.7), seed), share, seed
-                        )
-                    )
-                ).variances.values()
-            )
-            for seed in range(60)
-        ]
-    )
+    fits = []
+    for seed in range(60):
+        values = simulated((2, 8, 30), (1.0, 0.5, 0.4, 0, 0, 0.7), seed)
+        fits.append(fit(array_model(with_missing(values, share, seed))).variances)
+    found = np.array([list(variances.values()) for variances in fits])
     error = found.std(axis=0, ddof=1) / np.sqrt(len(found))
     assert (np.abs(found.mean(axis=0) - truth) < 4 * error).all()
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
-from multiprocessing import get_context
 
 import numpy as np
 import pytest
+from plain_tables import words
 from scipy import stats
 
 import steadyrank as sr
@@ -17,17 +16,10 @@ from steadyrank.studies.agree.view import VIEW
 
 MEASURES = ("AP", "nDCG", "P@10", "odd")
 SIZES = {"topic_sizes": [5, 12], "system_sizes": [4, 9, 20]}
-PAPER_SOURCES = [
-    "subject",
-    "measure_pair",
-    "topic_size",
-    "system_size",
-    "measure_pair:topic_size",
-    "measure_pair:system_size",
-    "topic_size:system_size",
-    "error",
-    "total",
-]
+PAPER_SOURCES = words(
+    "subject measure_pair topic_size system_size measure_pair:topic_size measure_pair:system_size "
+    "topic_size:system_size error total"
+)
 
 
 def make_scores(n_systems=24, n_topics=30, seed=0):
@@ -119,22 +111,6 @@ def same_bytes(one, other):
 @pytest.mark.parametrize("jobs", [1, 2, 5])
 def test_same_seed_same_bytes_for_any_jobs(scores, result, jobs):
     assert same_bytes(sr.agree(scores, **SIZES, n_samples=30, rng=3, jobs=jobs), result)
-
-
-def test_other_processes_give_the_same_bytes_and_tell_progress(scores, result):
-    told = []
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as elsewhere:
-        found = sr.agree(
-            scores,
-            **SIZES,
-            n_samples=30,
-            rng=3,
-            executor=elsewhere,
-            progress=lambda *each: told.append(each),
-        )
-    assert same_bytes(found, result)
-    # Of each topic size two blocks of the study's samples and sixteen of the resamples' 400.
-    assert told == [(i, 36) for i in range(1, 37)]
 
 
 def test_equal_sums_tie_however_they_were_rounded():

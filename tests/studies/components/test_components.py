@@ -7,6 +7,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from plain_tables import words
 
 import steadyrank as sr
 from steadyrank.stats.anova.balanced import anova
@@ -77,18 +78,10 @@ def test_tests_speak_of_other_topics_unless_the_published_ones_are_asked_for(sco
 def test_the_table_is_that_of_the_grid_laid_out(scores, published):
     result = published
     grid = scores.values[0].reshape(2, 3, 4, N_TOPICS)
-    assert [line.source for line in result.anova.sources] == [
-        "topic",
-        "stop_list",
-        "stemmer",
-        "model",
-        "stop_list:stemmer",
-        "stop_list:model",
-        "stemmer:model",
-        "stop_list:stemmer:model",
-        "error",
-        "total",
-    ]
+    assert [line.source for line in result.anova.sources] == words(
+        "topic stop_list stemmer model stop_list:stemmer stop_list:model stemmer:model "
+        "stop_list:stemmer:model error total"
+    )
     names = [line.source for line in result.anova.sources[1:8]]
     expected = anova(grid, factors=[*LEVELS, "topic"], effects=names, block="topic")
     for line in expected.sources:
@@ -124,13 +117,9 @@ def test_effects_come_out_as_they_were_put_in(result):
 
 def test_findings_name_the_largest_effect_and_the_best_levels(result):
     said = VIEW.findings([result])
-    assert [finding.id for finding in said] == [
-        "components.largest",
-        "components.best.stemmer",
-        "components.interaction",
-        "components.best.model",
-        "components.best.stop_list",
-    ]
+    assert [finding.id.removeprefix("components.") for finding in said] == words(
+        "largest best.stemmer interaction best.model best.stop_list"
+    )
     largest, best = said[0].values, said[1].values
     assert (largest["component"], largest["measure"]) == ("stemmer", "AP")
     assert largest["omega_squared"] == {
