@@ -17,7 +17,6 @@ import pytest
 from jinja2 import Template
 
 import steadyrank as sr
-from steadyrank import papers
 from steadyrank.cli import commands, group, run
 
 ROOT = Path(__file__).parents[2]
@@ -147,7 +146,7 @@ def test_every_command_is_shown_and_its_keys_are_told(name):
 
 def test_every_public_name_is_in_the_reference():
     listed = re.findall(r"^\.\. (?:auto\w+|py:data):: (\w+)$", (DOCS / "api.md").read_text(), re.M)
-    public = sorted([*sr.__all__, *papers.__all__])
+    public = sorted(sr.__all__)
     assert sorted(listed) == public, "docs/api.md lists every public name, once"
 
 
@@ -195,7 +194,6 @@ def test_the_site_builds_without_warnings(tmp_path):
     assert built.returncode == 0, built.stderr
     reference = (tmp_path / "site" / "api.html").read_text()
     assert all(f'id="steadyrank.{name}"' in reference for name in sr.__all__)
-    assert all(f'id="steadyrank.papers.{name}"' in reference for name in papers.__all__)
     made = {path.name for path in (tmp_path / "site").iterdir()}
     assert made >= {"index.html", "search.html", "searchindex.js", "llms.txt", "llms-full.txt"}
 

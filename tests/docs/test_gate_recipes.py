@@ -187,7 +187,7 @@ def test_help_is_no_green_check(folder):
 
 @pytest.mark.parametrize(
     ("place", "options", "code", "verdict"),
-    [(1, "", 0, "pass"), (3, "", 3, "fail"), (3, "--unjudged not-relevant", 3, "fail")],
+    [(1, "", 0, "pass"), (3, "", 3, "fail"), (3, "--missing zero", 3, "fail")],
 )
 def test_the_step_of_the_action(folder, place, options, code, verdict):
     write_run(folder / "new.run", place)
@@ -229,7 +229,7 @@ def test_the_step_is_told_what_holes_mean(folder, way, code):
         **os.environ,
         "PATH": f"{folder / 'bin'}:{os.environ['PATH']}",
         **{"QRELS": "qrels.txt", "BASELINE": "old.run", "CANDIDATE": "new.run"},
-        **{"MEASURES": "P@2", "MARGIN": "0.01", "OPTIONS": "--unjudged bounded"},
+        **{"MEASURES": "P@2", "MARGIN": "0.01", "OPTIONS": ""},
         **{"ON_HOLES": way, "GITHUB_STEP_SUMMARY": "summary.md", "GITHUB_OUTPUT": "output"},
     }
     done = bash(shell_step("Gate"), environment)

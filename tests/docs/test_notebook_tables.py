@@ -14,7 +14,6 @@ import pandas as pd
 import pytest
 
 import steadyrank as sr
-from steadyrank import papers
 from steadyrank.notebook import Framed, shown_by
 from steadyrank.present.json import to_json
 from steadyrank.present.run_names import names_of, shown_as
@@ -160,14 +159,11 @@ def test_every_result_with_a_frame_has_a_table_of_its_own(results):
     assert set(frames) - without - set(results) == set()
 
 
-PUBLIC = [(room, name) for room in (sr, papers) for name in room.__all__]
-
-
 def returned_classes() -> dict[str, type]:
     """Every class of the package that a public function returns, alone or in a list."""
     found: dict[str, type] = {}
-    for room, name in PUBLIC:
-        value = getattr(room, name)
+    for name in sr.__all__:
+        value = getattr(sr, name)
         if inspect.isfunction(value):
             pending = [typing.get_type_hints(value, globalns=_names(value)).get("return")]
             while pending:
@@ -229,7 +225,7 @@ NUMBERS = {"RankCorrelation"}
 
 def test_every_class_that_a_public_function_returns_is_public():
     assert len(returned_classes()) > 20
-    assert set(returned_classes()) - {name for _, name in PUBLIC} == set()
+    assert set(returned_classes()) - set(sr.__all__) == set()
 
 
 def test_every_result_of_a_public_function_prints_as_a_table(results):

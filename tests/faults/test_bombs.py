@@ -15,7 +15,8 @@ import pytest
 import steadyrank as sr
 from steadyrank.cli import run
 from steadyrank.compute import memory
-from steadyrank.data.read import limits, sources
+from steadyrank.data.read import sources
+from steadyrank.data.read import streams as limits
 from steadyrank_lab.retrieval.engine.collections import read_collection
 
 PACKINGS = {
@@ -32,7 +33,6 @@ def small_machine(monkeypatch):
     """Limits of a thousandth, so that bombs need not be large."""
     monkeypatch.setattr(limits, "ALWAYS_UNFOLDED", 1 << 18)
     monkeypatch.setattr(limits, "ALWAYS_READ", 1 << 18)
-    monkeypatch.setattr(limits, "LONGEST_LINE", 1 << 16)
     monkeypatch.setattr(limits, "memory_limit", lambda: 1 << 21)
     yield
     sr.max_input(None)
@@ -95,7 +95,7 @@ def test_files_that_would_fill_the_memory_are_refused(small_machine, tmp_path, n
 
 @pytest.mark.parametrize("name", ["scores.jsonl", "scores.csv"])
 def test_lines_end(small_machine, monkeypatch, tmp_path, name):
-    for reader in ("csv_files", "streams"):
+    for reader in ("tables", "streams"):
         monkeypatch.setattr(f"steadyrank.data.read.{reader}.LONGEST_LINE", 1 << 16)
     head = {"scores.jsonl": b'{"a": "', "scores.csv": b"measure,run,topic,value\nAP,"}[name]
     (tmp_path / name).write_bytes(head + b"x" * (1 << 17))

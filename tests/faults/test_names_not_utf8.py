@@ -11,7 +11,7 @@ import pytest
 
 import steadyrank as sr
 from steadyrank.cli import run
-from steadyrank.data.write.csv import is_formula
+from steadyrank.data.write import is_formula
 from steadyrank.visible import restored
 
 NAMES = ("caf\udce9", "=c\u202emd", "b")
@@ -85,7 +85,7 @@ def test_scores_under_names_that_are_not_utf8_are_read_back(tmp_path, name):
 
 def test_information_about_runs_is_guarded_and_read_back(tmp_path):
     from steadyrank.data.read.run_info import read_rows
-    from steadyrank.data.write.files import write_info
+    from steadyrank.data.write import write_info
 
     path = tmp_path / "run-info.csv"
     write_info(path, "run", NAMES, {"team": ["=x", "\x1b", "a,b"]})

@@ -99,11 +99,11 @@ TABLES = (".csv", ".tsv", ".parquet")
 def is_leaderboard(files: Sequence[str]) -> bool:
     """Return whether a table has scores by dataset, in a column or in rows without topics."""
     from steadyrank.data.interop.tables import pick_column
-    from steadyrank.data.read.csv_files import header_of
     from steadyrank.data.read.leaderboards import DATASET_COLUMNS
     from steadyrank.data.read.parquet import column_names
     from steadyrank.data.read.score_files import is_long
     from steadyrank.data.read.sources import kind_of, open_bytes
+    from steadyrank.data.read.tables import header_of
     from steadyrank.data.table_rules import names_rows
 
     path = Path(files[0])
@@ -227,8 +227,7 @@ def load_scores(
     if files is not None:
         lower, higher = (inputs.directions[way] for way in WAYS)
         scores = read_score_files(files, inputs).directed(lower=lower, higher=higher)
-        from steadyrank.data.read.run_info import describe_scores
-        from steadyrank.data.read.run_names import with_chosen_names
+        from steadyrank.data.read.run_info import describe_scores, with_chosen_names
 
         about = ("run_info", "team_from", "system_from")
         scores = describe_scores(scores, **{key: inputs.reading[key] for key in about})
@@ -255,7 +254,7 @@ def qrels_and_measures(
     """Return the judgments and the measures, by default `n_default` that suit the judgments."""
     if measures:
         return qrels, measures
-    from steadyrank.data.read.qrels import judgments_of
+    from steadyrank.data.read.run_files import judgments_of
     from steadyrank.measures.evaluate import default_measures
 
     judged = judgments_of(qrels)
@@ -313,7 +312,7 @@ def load_graded(
 def _by_judges(inputs: Inputs, output: Output, judges: dict[str, str]) -> Scores:
     """Evaluate the runs by each judge of --judge, and by QRELS if the first file is judgments."""
     from steadyrank.data.facets import scores_by_judges
-    from steadyrank.data.read.qrels import judgments_of
+    from steadyrank.data.read.run_files import judgments_of
 
     files = inputs.files
     try:

@@ -171,7 +171,7 @@ def plot_option(what: str = "a figure") -> Decorator:
 def _allow_input(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
     """Raise the limits on input until the command ends."""
     if value is not None:
-        from steadyrank.data.read.limits import max_input
+        from steadyrank.data.read.streams import max_input
 
         max_input(value)
         ctx.call_on_close(lambda: max_input(None))
@@ -305,7 +305,7 @@ missing_options = together(missing_option("zero", "skip", "error"), no_relevant_
 
 def complete_measure(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """Return names of measures for shell completion."""
-    from steadyrank.measures.kinds import KINDS
+    from steadyrank.measures.names import KINDS
 
     names = [
         name + {"required": "@10", "one": "@1", "recall": "@0.1"}.get(kind.cutoff, "")

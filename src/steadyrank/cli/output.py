@@ -117,7 +117,7 @@ class Output:
         """Print or write the text of a result in the chosen format."""
         how |= {"describe": True} if self.describe else {}
         how |= {} if self.digits is None else {"digits": self.digits}
-        from steadyrank.data.read.run_names import read_names
+        from steadyrank.data.read.run_info import read_names
         from steadyrank.present.run_names import names_of, shown_as
 
         chosen = click.get_current_context().params.get("names")

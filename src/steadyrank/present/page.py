@@ -26,7 +26,7 @@ from urllib.parse import quote
 
 import numpy as np
 
-from steadyrank.data.write.csv import csv_line
+from steadyrank.data.write import csv_line
 from steadyrank.present.pair_panel import PairPanel, packed, packed_numbers
 from steadyrank.present.run_names import RunNames
 from steadyrank.present.table import Cell, Drilldown, Table, to_latex

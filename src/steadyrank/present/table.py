@@ -12,7 +12,7 @@ from functools import cache
 from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from steadyrank.data.write.csv import csv_cell, csv_line, frame_csv
+from steadyrank.data.write import csv_cell, csv_line, frame_csv
 from steadyrank.notebook import flat
 from steadyrank.present.run_names import RunNames, names_shown
 from steadyrank.visible import escaped

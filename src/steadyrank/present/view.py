@@ -16,7 +16,7 @@ from typing import Any
 
 from steadyrank._version import __version__
 from steadyrank.compute.executors import Progress
-from steadyrank.data.write.csv import frame_csv
+from steadyrank.data.write import frame_csv
 from steadyrank.errors import InputError
 from steadyrank.notebook import frame_of
 from steadyrank.present import cells, json

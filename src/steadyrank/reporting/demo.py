@@ -19,12 +19,12 @@ from steadyrank.compute.files import write_whole
 from steadyrank.compute.kernel_cache import is_kept
 from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.order import n_ranked
-from steadyrank.data.read.qrels import read_qrels
+from steadyrank.data.read.run_files import read_qrels
 from steadyrank.data.read.sources import PathLike
 from steadyrank.data.scores import Scores
 from steadyrank.data.track.shipped import POOL_DEPTH, SHIPPED, shipped_runs
 from steadyrank.data.track.simulated import simulated_track
-from steadyrank.data.write.files import write_track
+from steadyrank.data.write import write_track
 from steadyrank.errors import InputError, SteadyrankWarning, unknown_name
 from steadyrank.reporting.budget import Budget
 from steadyrank.reporting.run import ReportResult, report

@@ -19,14 +19,13 @@ from steadyrank.compute.files import check_still_there, write_whole
 from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.battles import Battles
 from steadyrank.data.interop.objects import scores_in_table
-from steadyrank.data.read.run_names import run_called
+from steadyrank.data.read.run_info import run_called
 from steadyrank.data.read.runs import ReadingOptions, make_reading, read_runs
 from steadyrank.data.read.sources import PathLike
 from steadyrank.data.scores import Scores
 from steadyrank.errors import InputError, SteadyrankWarning
 from steadyrank.measures.arguments import data_first
-from steadyrank.measures.evaluate import Missing, NoRelevant, Ties
-from steadyrank.measures.scored import may_be_scores
+from steadyrank.measures.evaluate import Missing, NoRelevant, Ties, may_be_scores
 from steadyrank.notebook import Framed, shown_by
 from steadyrank.present.json import to_json
 from steadyrank.present.page import Page, page_html

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 import steadyrank as sr
-from steadyrank.data.read.run_names import run_called
+from steadyrank.data.read.run_info import run_called
 from steadyrank.data.read.runs import Runs, Source, read_runs
 
 LINES = "1 Q0 d1 1 3.0 {0}\n1 Q0 d2 2 2.0 {0}\n2 Q0 d1 1 1.0 {0}\n"

@@ -302,7 +302,7 @@ def test_the_audit_finds_levels_that_hold():
 @pytest.fixture
 def files(write):
     scores = make_scores()
-    from steadyrank.data.write.files import wide_csv
+    from steadyrank.data.write import wide_csv
 
     return write("ap.csv", wide_csv(scores)), scores
 

@@ -127,12 +127,7 @@ class Family:
 def family_of(
     values: np.ndarray, names: Sequence[str], baseline: str | None = None, **flips: Unpack[Flips]
 ) -> Family:
-    """Return the decisions about rows of values [row, unit] without gaps.
-
-    >>> values = np.random.default_rng(1).normal(size=(3, 40)) + [[0], [0], [2]]
-    >>> family_of(values, "abc", n_samples=200).rank_set.tolist()
-    [[2, 3], [2, 3], [1, 1]]
-    """
+    """Return the decisions about rows of values [row, unit] without gaps."""
     m, alpha, means = len(names), flips.get("alpha", 0.05), values.mean(axis=1)
     pairs = all_pairs(m) if baseline is None else pairs_with(m, position(baseline, names, "model"))
     order = in_order(means, names)

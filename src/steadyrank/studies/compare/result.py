@@ -388,7 +388,6 @@ class CompareResult(Framed):
             "pvalue_adjusted": self.pvalue_adjusted,
             "significant": self.significant,
             "effect_size": self.effects.paired_d,
-            "effect_reading": self.effects.reading,
             "wins": self.effects.wins,
             "ties": self.effects.ties,
             "losses": self.effects.losses,

@@ -20,11 +20,11 @@ import numpy as np
 from steadyrank.compute.executors import Progress
 from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.order import scores_in_order
-from steadyrank.data.read.run_names import run_called
+from steadyrank.data.read.run_info import run_called
 from steadyrank.data.scores import Scores, mean_of_present, measure_of
 from steadyrank.errors import InputError, arg, check_choice, unknown_column, unknown_name, warn
 from steadyrank.measures.arguments import data_first
-from steadyrank.measures.scored import scores_of
+from steadyrank.measures.evaluate import scores_of
 from steadyrank.stats.inputs import check_samples
 from steadyrank.stats.instances.equivalence import check_alpha, check_delta, equivalence_test
 from steadyrank.stats.instances.mixed_tests import (
