@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from golden_cases import golden
+from instance_power import exact_rates, power
 from mixed_layouts import of_array
 from scipy import integrate, special, stats
 
@@ -297,10 +298,9 @@ def test_levels_are_those_of_the_reference(line):
         # Both are simulated; the variance is that of their difference.
         error = math.sqrt(max(rate, 0.05) * (1 - rate) * (1 / n + 1 / reference))
         assert abs(found["rate"][name] - rate) < SURE * error, name
-    known = found.dropna()
-    assert len(known) >= 2
-    error = np.sqrt(known["exact"] * (1 - known["exact"]) / n)
-    assert ((known["rate"] - known["exact"]).abs() < SURE * error).all()
+    known = exact_rates(n_instances, n_topics, components, design=design)
+    for name, exact in known.items():
+        assert abs(found["rate"][name] - exact) < SURE * math.sqrt(exact * (1 - exact) / n), name
 
 
 @pytest.mark.slow
@@ -317,18 +317,29 @@ def test_power_of_the_tests():
     error = math.sqrt(0.65 * 0.35 * (1 / (400 * BUDGET) + 1 / 2000))
     assert abs(found["rate"]["bootstrap"] - 0.67) < SURE * error
     assert abs(found["rate"]["mixed"] - 0.62) < SURE * error
-    assert found["exact"]["mixed"] == pytest.approx(0.625, abs=0.002)
+    assert power(variances(0.01), 50, 5, difference=0.03) == pytest.approx(0.625, abs=0.002)
 
 
-def test_skewed_effects_keep_their_variances():
+def test_rates_are_near_the_exact_ones_whatever_the_threads():
     options = {"components": variances(0.02), "tests": ("t_single", "t_on_means", "mixed")}
-    normal = error_rates(3, 50, n_replications=2000, **options)
-    skewed = error_rates(3, 50, n_replications=2000, effects="skewed", **options)
-    assert (skewed["rate"] - normal["rate"]).abs().max() < 0.07
-    assert (skewed["rate"] != normal["rate"]).any()
-    again = error_rates(3, 50, n_replications=2000, effects="skewed", jobs=2, **options)
-    pd.testing.assert_frame_equal(skewed, again, check_exact=True)
-    assert normal["rate_error"]["mixed"] == pytest.approx(math.sqrt(0.057 * 0.943 / 2000), rel=0.2)
+    found = error_rates(3, 50, n_replications=2000, **options)
+    exact = exact_rates(3, 50, variances(0.02))
+    for name in found.index:
+        error = math.sqrt(exact[name] * (1 - exact[name]) / 2000)
+        assert abs(found["rate"][name] - exact[name]) < SURE * error
+    assert found["rate_error"]["mixed"] == pytest.approx(math.sqrt(0.057 * 0.943 / 2000), rel=0.2)
+    again = error_rates(3, 50, n_replications=2000, jobs=2, **options)
+    pd.testing.assert_frame_equal(found, again, check_exact=True)
+
+
+def test_exact_levels():
+    rates = exact_rates(10, 150, variances(0.02))
+    assert {name: round(rate, 3) for name, rate in rates.items()} == {
+        "mixed": 0.051,
+        "t_on_means": 0.152,
+        "mixed_paper": 0.156,
+        "t_single": 0.456,
+    }
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,7 @@ from steadyrank_lab.papers.jayasinghe2015.case_study import OMISSION, SHEET, agr
 from steadyrank_lab.papers.jayasinghe2015.experiments import (
     GRID,
     SD,
+    Design,
     Effects,
     equivalence_intervals,
     error_rates,
@@ -36,7 +37,6 @@ from steadyrank_lab.papers.jayasinghe2015.experiments import (
     single_instance_shares,
 )
 from steadyrank_lab.papers.jayasinghe2015.plots import intervals_on, shares_on
-from steadyrank_lab.papers.jayasinghe2015.power import Design
 from steadyrank_lab.papers.model import (
     Claim,
     Exhibit,
