@@ -269,8 +269,7 @@ def test_systems_of_a_team_are_alike_and_count_so():
 
 
 @pytest.mark.slow
-def test_systems_expected_average_precision_varies'); b=t.index('\n\n\n',a)
-t=t[:a]+'''def test_systems_expected_average_precision_varies_as_stability_says():
+def test_systems_expected_average_precision_varies_as_stability_says():
     # From 30 topics: the system component of AP against the variance of means over 400 others.
     # 16 tracks; t with 15 degrees of freedom leaves 4.5 standard errors once in 2,400.
     off, sizes = [], []
