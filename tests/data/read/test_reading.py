@@ -314,7 +314,7 @@ def test_dictionaries_that_are_no_judgments_are_refused(grade):
 
 
 def test_parquet_is_read_in_pieces_and_errors_name_the_row(tmp_path, monkeypatch):
-    monkeypatch.setattr("steadyrank.data.read.parquet.PIECE", 7)
+    monkeypatch.setattr("steadyrank.data.read.tables.PIECE", 7)
     n = 50
     columns = {
         "query_id": [str(row % 3) for row in range(n)],

@@ -19,7 +19,7 @@ import numpy as np
 from steadyrank.data.battles import Battles, joined
 from steadyrank.data.directions import Direction, direction_of
 from steadyrank.data.forms import evaluations as llm
-from steadyrank.data.forms import pairs, printed, search
+from steadyrank.data.forms import pairs, search
 from steadyrank.data.forms.form import NO_SCORES, Cell, Form, Grade, Source
 from steadyrank.data.leaderboard import Leaderboard
 from steadyrank.data.order import places_by_name
@@ -137,15 +137,15 @@ FORMS = (
     Form("companion", "a file of settings", "means", _is_companion, search.companion),
     Form("autojudge", "AutoJudge scores", "scores", search.is_autojudge, search.autojudge,
          *_SEARCH),
-    Form("trec-eval", "trec_eval scores", "scores", printed.is_printed_by("trec_eval"),
-         printed.trec_eval, *_SEARCH),
-    Form("ir-measures", "ir_measures scores", "scores", printed.is_printed_by("ir_measures"),
-         printed.ir_measures, *_SEARCH),
-    Form("ntcireval", "NTCIREVAL scores", "scores", printed.is_printed_by("NTCIREVAL"),
-         printed.ntcireval, *_SEARCH),
+    Form("trec-eval", "trec_eval scores", "scores", search.is_printed_by("trec_eval"),
+         search.trec_eval, *_SEARCH),
+    Form("ir-measures", "ir_measures scores", "scores", search.is_printed_by("ir_measures"),
+         search.ir_measures, *_SEARCH),
+    Form("ntcireval", "NTCIREVAL scores", "scores", search.is_printed_by("NTCIREVAL"),
+         search.ntcireval, *_SEARCH),
     Form("rank-eval", "_rank_eval answers", "scores", _Has("metric_score details | failures"),
-         printed.rank_eval, *_SEARCH),
-    Form("pytrec-eval", "pytrec_eval scores", "scores", lambda source: False, printed.pytrec_eval,
+         search.rank_eval, *_SEARCH),
+    Form("pytrec-eval", "pytrec_eval scores", "scores", lambda source: False, search.pytrec_eval,
          *_SEARCH),
     Form("autojudge-lines", "AutoJudge scores", "scores", _Has("run_id topic_id measure | value"),
          search.autojudge_lines, *_SEARCH),

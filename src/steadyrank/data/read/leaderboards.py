@@ -18,9 +18,8 @@ from steadyrank.data.forms.form import Cell
 from steadyrank.data.forms.reading import NO_NAME, leaderboard_from_cells, read_forms
 from steadyrank.data.interop.tables import describe_type, pick_column, table_of
 from steadyrank.data.leaderboard import Leaderboard, leaderboard_from_collections
-from steadyrank.data.read.parquet import read_parquet_frame
 from steadyrank.data.read.sources import PathLike, kind_of, open_bytes
-from steadyrank.data.read.tables import check_widths, read_texts, table_of_rows
+from steadyrank.data.read.tables import check_widths, read_parquet_frame, read_texts, table_of_rows
 from steadyrank.data.scores import Scores, join_scores, plain_value
 from steadyrank.data.table_rules import (
     Numbered,

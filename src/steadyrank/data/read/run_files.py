@@ -29,7 +29,6 @@ from steadyrank.data.order import qrels_in_order
 from steadyrank.data.qrels import Qrels, build_qrels
 from steadyrank.data.read import datasets
 from steadyrank.data.read.json_files import json_rows, read_nested
-from steadyrank.data.read.parquet import record_batches
 from steadyrank.data.read.sources import Kind, PathLike, base_name, kind_of, open_bytes
 from steadyrank.data.read.streams import BoundedFile
 from steadyrank.data.read.tables import (
@@ -38,6 +37,7 @@ from steadyrank.data.read.tables import (
     names_documents,
     parquet_table,
     read_csv,
+    record_batches,
 )
 from steadyrank.data.read.trec import Lines, first_tag, read_lines, read_opening
 from steadyrank.data.run import (

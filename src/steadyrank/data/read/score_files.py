@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from steadyrank.data.forms.form import Source
-from steadyrank.data.forms.printed import SUMMARY
 from steadyrank.data.forms.reading import form_of, read_forms
+from steadyrank.data.forms.search import SUMMARY
 from steadyrank.data.interop.objects import NO_MEASURE, long_scores
 from steadyrank.data.interop.tables import DOCUMENT_NAMES, LONG_ROLES, Table, pick_column
 from steadyrank.data.read.sources import PathLike, base_name, kind_of, open_bytes
