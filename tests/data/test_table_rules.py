@@ -21,7 +21,6 @@ import pyarrow.parquet as pq
 import pytest
 
 import steadyrank as sr
-from steadyrank.data.read.run_info import read_rows
 
 WARTS = (
     "summary row",
@@ -228,15 +227,7 @@ RUN_JSON = '{"1": {"a": 2, "d": 1}, "2": {"a": 3}}'
 SAMPLES = "".join(
     f'{{"acc": {v}, "metrics": ["acc"], "doc_id": {k}}}\n' for k, v in ((0, 1), (1, 0))
 )
-LOG = json.dumps(
-    {
-        "version": 2,
-        "eval": {"model": "m", "task": "law"},
-        "samples": [{"id": 1, "scores": {"match": {"value": "C"}}}],
-    }
-)
 RESULT = '{"task_name": "T", "dataset_revision": "x", "scores": {"test": [{"main_score": 0.5}]}}'
-INFO = "run,team\na,t\n"
 
 
 def results_of(path):
@@ -323,20 +314,6 @@ READERS |= {
         (BOARD_WIDE.replace("a,", f"{NAME},"), "name"),
         (BOARD_WIDE.replace("y", "x"), "x two datasets are named 'x'"),
     ),
-    "leaderboard, datasets in rows": texts(
-        board_of,
-        "task,a,b\nx,0.5,0.75\ny,0.25,0.125\n",
-        ("task,a,b\nx,0.5,0.75\ny,0.25,0.125\nAverage,0.375,0.4375\n", f"! {SUMMARY}"),
-        (
-            ",task,a,b\n0,x,0.5,0.75\n1,y,0.25,0.125\n",
-            "! is an index in addition to 'task': omitted",
-        ),
-        ("task,dataset,a,b\nx,u,0.5,0.75\ny,v,0.25,0.125\n", f"x {TWINS}"),
-        ("task,a,b\nx,50,75\ny,0.25,0.125\n", "+ those of other datasets are at most 1"),
-        (f"task,a,b\nx,0.5,0.75\n{BOM}y,0.25,0.125\n", f"x :3: {MARK}"),
-        (f"task,{NAME},b\nx,0.5,0.75\ny,0.25,0.125\n", "name"),
-        ("task,a,b\nx,0.5,0.75\nx,0.25,0.125\n", "x two datasets are named 'x'"),
-    ),
     "run, TREC text": texts(
         ranking_of,
         TREC,
@@ -371,14 +348,6 @@ READERS |= {
         (SAMPLES.replace("acc", NAME), "x not a JSON object"),
         (SAMPLES.replace('{"acc"', '{"doc_id": 3, "acc"'), f"x {TWICE}"),
     ),
-    "logs of Inspect": texts(
-        scores_of,
-        LOG,
-        *(None,) * 4,
-        (LOG.replace('{"id"', f'{BOM}{{"id"'), "x not JSON"),
-        (LOG.replace("law", NAME), "name"),
-        (LOG.replace('"id"', '"id": 7, "id"'), f"x {TWICE}"),
-    ),
     "MTEB results": texts(
         results_of,
         RESULT,
@@ -387,16 +356,6 @@ READERS |= {
         (RESULT.replace('"scores"', f'{BOM}"scores"'), "x not JSON"),
         (RESULT.replace('"x"', f'"{NAME}"'), "="),
         (RESULT.replace('"test"', '"test": [], "test"'), f"x {TWICE}"),
-    ),
-    "run information": texts(
-        lambda path: read_rows(path, "run"),
-        INFO,
-        None,
-        (",run,team\n0,a,t\n", "="),
-        *(None,) * 2,
-        (before_last(INFO), f"x :2: {MARK}"),
-        (INFO + f"{NAME},u\n", "name"),
-        (INFO + "a,u\n", "x run 'a' has a second row"),
     ),
     "topics": texts(
         sr.read_topics,
@@ -522,15 +481,6 @@ def test_an_index_or_a_length_among_the_runs_is_said(tmp_path):
     frame = pd.DataFrame({"model": ["a", "b"], "x": [0.5, 0.25]}, index=[4, 2])
     with pytest.warns(sr.SteadyrankWarning, match="'', is an index in addition to 'model'"):
         assert board_of(frame) == {("a", "x"): 0.5, ("b", "x"): 0.25}
-
-
-def test_a_transposed_table_is_recognised(tmp_path):
-    path = tmp_path / "x.csv"
-    path.write_text(ROWS)
-    assert scores_of(path, measure="AP") == CELLS
-    path.write_text(WIDE)
-    with pytest.raises(sr.FormatError, match="'topic' names topics: omit runs_in_rows"):
-        sr.read_scores(path, runs_in_rows=True)
 
 
 def test_names_are_trimmed(tmp_path):

@@ -126,13 +126,6 @@ def test_numbers_of_every_type(run: Run, kind: str) -> None:
     assert same(as_run(frame.astype({"score": kind})), expected)
 
 
-def test_a_slice_of_a_frame_is_read_from_its_start() -> None:
-    frame = frame_of(RUN, "qid", "docno", "score")
-    assert as_run(frame[2:]).ranking("q1") == [("d3", 2.0)]
-    table = pa.Table.from_pandas(frame)
-    assert as_run(table.slice(2)).ranking("q1") == [("d3", 2.0)]
-
-
 def test_arrow_tables(run: Run, qrels: Qrels) -> None:
     table = pa.Table.from_pandas(frame_of(RUN, "query_id", "doc_id", "score"))
     assert same(as_run(pa.concat_tables([table[:2], table[2:]])), run)

@@ -114,16 +114,6 @@ def test_scores_are_the_same_in_small_chunks(
         assert isinstance(quick, tuple)
 
 
-@pytest.mark.parametrize("tag", ["t", "seven77", "eight888", "a_tag_of_more_than_sixteen_bytes"])
-@pytest.mark.parametrize("separator", [" ", "\t"])
-def test_tags_of_any_length_and_tabs(tmp_path, qrels, monkeypatch, tag, separator):
-    path = tmp_path / "a.run"
-    path.write_text(run_text(3, tag=tag, separator=separator))
-    quick, whole = both_ways(path, qrels, monkeypatch)
-    assert quick == whole
-    assert quick[1] == (tag,)
-
-
 @pytest.mark.parametrize("prefix", ["", "2020-", "a-topic-of-bytes-"])
 @pytest.mark.parametrize("second", ["0", "Q0", "seventeen-bytes-X"])
 def test_topics_and_second_fields_of_any_length(tmp_path, monkeypatch, prefix, second):

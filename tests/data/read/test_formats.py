@@ -17,7 +17,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import steadyrank as sr
-from steadyrank.data.read.trec import run_metadata
 
 RUNS = {"301": {"d1": 2.0, "d2": 3.5, "é": -1e-7}, "302": {"d9": 0.25, "d10": 1e300}}
 GRADES = {"301": {"d1": 2, "d2": 0}, "302": {"d10": 1}}
@@ -226,12 +225,6 @@ METADATA = """# ir_metadata.start
 """
 
 
-def test_an_item_of_metadata_that_is_only_a_comment_says_nothing():
-    lines = ["# ir_metadata.start", "# method:", "#   - # none yet", "#   - BM25"]
-    assert run_metadata(lines) == {"method": "BM25"}
-    assert run_metadata(lines[:3]) == {}
-
-
 def test_what_ir_metadata_says_is_run_information(write):
     path = write("a.run", METADATA + TREC)
     info = sr.read_run(path).info
@@ -245,14 +238,6 @@ def test_what_ir_metadata_says_is_run_information(write):
     assert scores.run_info["team"] == ("IRLab",)
     assert sr.evaluate(path, GRADES, "AP", team_from="^(.)").run_info["team"] == ("t",)
     assert sr.read_run(write("b.run", TREC)).info == {}
-
-
-@given(st.lists(st.text(max_size=30), max_size=12))
-def test_no_metadata_can_break_a_run(lines):
-    comments = ["# ir_metadata.start", *(f"# {line}" for line in lines)]
-    for name, value in run_metadata(comments).items():
-        assert name
-        assert value
 
 
 def test_several_runs_in_one_table_are_warned_of(write, tmp_path):

@@ -257,16 +257,3 @@ def test_what_ntcireval_prints_is_read(write):
         [[0.5, 0.25]],
         [[0.625, 0.375]],
     ]
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("0001 RR= 0.5\n0002 RR= x\n", ":2: expected a score, got 'x'"),
-        ("0001 # syslen=10\n0001 RR=\n", ":2: expected topic, measure and value, got 2"),
-        ("0001 # syslen=10\n", "empty: no scores"),
-    ],
-)
-def test_bad_lines_of_ntcireval_are_named(write, text, message):
-    with pytest.raises(sr.FormatError, match=in_form(message)):
-        sr.read_scores(write("bm25.nev", text))

@@ -145,13 +145,6 @@ def test_what_trec_text_cannot_hold(tmp_path: Path, rankings: Any, name: str, me
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_names_may_start_with_a_number_sign_where_no_line_does(tmp_path: Path) -> None:
-    run = run_from_dict({"1": {"#d": 1.0}}, name="#best")
-    write_run(run, tmp_path / "a.run")
-    back = read_run(tmp_path / "a.run")
-    assert (back.name, rows(back)) == ("#best", rows(run))
-
-
 def test_what_the_readers_mistake_is_known() -> None:
     starts = (*sources._UNREADABLE, *(packing.magic for packing in PACKINGS))
     others = {start for start in starts if min(start) > 0x20}
