@@ -267,7 +267,12 @@ class Table:
     def _encoded(self, row: int, cell: Any, what: str) -> bytes | None:
         if isinstance(cell, bytes):
             return cell
-        if cell is None or type(cell).__name__ == "NAType" or _is_nan(cell):
+        if (
+            cell is None
+            or type(cell).__name__ == "NAType"
+            or (isinstance(cell, float)
+            and cell != cell)
+        ):
             return None
         is_whole = isinstance(cell, (int, np.integer)) and not isinstance(cell, bool)
         is_free = self.lines is None and what not in ("topic", "document")
@@ -345,10 +350,6 @@ def _are_sound(values: np.ndarray, what: What) -> bool:
     if what == "value":
         return not np.isinf(values).any()
     return not np.isnan(values).any() and (what == "score" or bool(are_grades(values).all()))
-
-
-def _is_nan(value: Any) -> bool:
-    return isinstance(value, (float, np.floating)) and bool(np.isnan(value))
 
 
 def _arrow(column: Any) -> Any:
