@@ -19,7 +19,7 @@ import numpy as np
 
 from steadyrank.data import PathLike
 from steadyrank.data.ids import PADDING, Ids, ids_from_buffer
-from steadyrank.data.qrels import NOT_A_GRADE, are_grades
+from steadyrank.data.qrels import LARGEST_GRADE, NOT_A_GRADE, SMALLEST_GRADE, are_grades
 from steadyrank.data.run import INFINITE_SCORES, OTHER_RUNS
 from steadyrank.data.scores import plain_value
 from steadyrank.errors import FormatError, InputError
@@ -134,7 +134,8 @@ def value_problem(number: Any, value: str) -> str:
     if found is None or math.isnan(found):
         is_text = isinstance(number, str) and number_in(number) != number
         return f"expected a number as {value}, got {repr(number) if is_text else number!s:.40}"
-    if value == "relevance" and not are_grades(np.array(found)):
+    is_grade = SMALLEST_GRADE <= found <= LARGEST_GRADE and found.is_integer()
+    if value == "relevance" and not is_grade:
         return f"{NOT_A_GRADE}, got {str(number)[:40]}: is this a run?"
     return ""
 
@@ -270,8 +271,7 @@ class Table:
         if (
             cell is None
             or type(cell).__name__ == "NAType"
-            or (isinstance(cell, float)
-            and cell != cell)
+            or (isinstance(cell, float) and cell != cell)
         ):
             return None
         is_whole = isinstance(cell, (int, np.integer)) and not isinstance(cell, bool)
