@@ -181,13 +181,15 @@ def _assembled(parts: Sequence[_RunHoles], qrels: Qrels, depth: int) -> Lists:
     topics = [_holes_of(parts, t, depth) for t in range(len(qrels.topics))]
     counts = np.array([len(topic.n_runs) for topic in topics], np.int64)
     hole_blocks = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    holes = _joined([_open_part(part, r, topics, hole_blocks) for r, part in enumerate(parts)])
+    holes = joined_entries(
+        [_open_part(part, r, topics, hole_blocks) for r, part in enumerate(parts)]
+    )
     return Lists(
         qrels=qrels,
         runs=tuple(part.run.name for part in parts),
         depth=depth,
         lengths=np.stack([part.lengths for part in parts]),
-        judged=_joined([part.judged for part in parts]),
+        judged=joined_entries([part.judged for part in parts]),
         open=holes,
         hole_blocks=hole_blocks,
         documents=_named(parts, holes.rows, int(hole_blocks[-1])),
@@ -248,7 +250,8 @@ def _open_part(
     return blocks, np.concatenate(ranks), np.concatenate(rows).astype(np.int64)
 
 
-def _joined(parts: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]]) -> CellEntries:
+def joined_entries(parts: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]]) -> CellEntries:
+    """Join the blocks, ranks and rows of several runs."""
     firsts = np.cumsum([0, *(len(ranks) for _, ranks, _ in parts)], dtype=np.int64)
     blocks = [part[0][:-1] + first for part, first in zip(parts, firsts, strict=False)]
     return CellEntries(
