@@ -715,7 +715,6 @@ def test_steps_add_up_in_the_history(tmp_path, monkeypatch):
     assert drift.values["measures"][0]["total"] == totals[-1]
     assert drift.text in str(results[-1])
     assert len(history.to_frame()) == 4
-    assert len(sr.plot(history).axes) == 1
     again = sr.gate(versions[0], versions[1], history=tmp_path / "other", **COMMON)
     assert again.history.gates[0] == results[0].history.gates[0], "same seed, same bytes"
 

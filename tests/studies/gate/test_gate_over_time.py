@@ -175,7 +175,6 @@ def test_an_edited_line_is_an_error_that_names_it(tmp_path):
             continue
         for form in ("table", "json", "csv", "line"):
             history_text(history, form)
-        sr.plot(history)
     assert n_refused > 60
 
 

@@ -147,13 +147,6 @@ def _columns(result: PlanResult) -> tuple[Col, ...]:
         *_TOPICS,
         Col("topics_interval", "{sure} interval (topics)", "size", "known"),
         Col(
-            "topics_two_way",
-            "two-way topics",
-            "size",
-            "known",
-            "for an analysis that removes topic effects, as paired tests do",
-        ),
-        Col(
             "design_effect",
             form=".2f",
             when="known",
