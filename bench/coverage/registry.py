@@ -41,7 +41,6 @@ NO_CLAIM: dict[str, str] = {
     "compare measures findings values interval": "that of a pair, as in `pairs`, which is measured",
     "datasets runs completion_ranks": "over all completions of missing scores: sure bounds",
     "evaluate meta max_grade": "the largest grade of the judgments",
-    "evaluate meta tie_bounds": "the worst and the best order of tied documents: sure bounds",
     "simulate error_rate low": "where a bin of differences begins",
     "simulate error_rate high": "where a bin of differences ends",
     "simulate rank_correlation interval": "the middle 95 % of the simulated collections; a second "

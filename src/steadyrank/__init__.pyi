@@ -42,7 +42,7 @@ from steadyrank.measures.check import check as check
 from steadyrank.measures.evaluate import evaluate as evaluate
 from steadyrank.measures.names import Measure as Measure
 from steadyrank.measures.names import parse_measure as parse_measure
-from steadyrank.measures.own import register_measure as register_measure
+from steadyrank.measures.names import register_measure as register_measure
 from steadyrank.reporting.run import ReportResult as ReportResult
 from steadyrank.reporting.run import report as report
 from steadyrank.stats.interval import Interval as Interval

@@ -15,7 +15,7 @@ import pytest
 from scipy import stats
 
 import steadyrank as sr
-from steadyrank.measures.holes.measures import FAMILIES
+from steadyrank.measures.holes.lists import FAMILIES
 from steadyrank.stats.pairs.topic_design import mean_difference
 from steadyrank.studies.gate.view import VIEW
 

@@ -8,8 +8,7 @@ import pytest
 
 import steadyrank as sr
 from steadyrank.data.read.run_files import judgments_of
-from steadyrank.measures.holes.lists import by_document, read_lists
-from steadyrank.measures.holes.measures import parse_holed
+from steadyrank.measures.holes.lists import by_document, parse_holed, read_lists
 from steadyrank.studies.holes.completions import (
     FEWEST_RUNS,
     _hidden_documents,

@@ -17,7 +17,7 @@ from scipy import special
 
 from steadyrank.data.scores import Scores, mean_of_present
 from steadyrank.stats.instances.bootstrap import algorithm_two, two_way_bootstrap
-from steadyrank.stats.instances.systems import Groups, System, SystemPair, pair_of, systems_of
+from steadyrank.stats.instances.systems import Groups, System, SystemPair, pair_of
 from steadyrank.stats.interval import Interval, t_limits
 from steadyrank.stats.mixed.fit import (
     RESIDUAL,
@@ -280,33 +280,6 @@ def instance_sds(matrix: np.ndarray, groups: Groups) -> np.ndarray:
     """Return the standard deviation of the instances' means by system; NaN for one run."""
     means = [mean_of_present(matrix[places]) for places in groups.values()]
     return np.array([np.std(each, ddof=1) if len(each) > 1 else np.nan for each in means])
-
-
-def scores_by_system(scores: Scores) -> Scores:
-    """Return scores of systems, by topic the means over their instances.
-
-    `meta` holds the number of instances of each system (`n_instances`), and the standard deviation
-    of their means (`instance_sd`, by measure).
-    """
-    groups = systems_of(scores)
-    names = tuple(groups)
-    values = np.stack([averaged(scores.matrix(measure), groups) for measure in scores.measures])
-    spread = {
-        measure: dict(zip(names, instance_sds(scores.matrix(measure), groups), strict=True))
-        for measure in scores.measures
-    }
-    # Bounds of ties are for means of single runs.
-    meta = {key: value for key, value in scores.meta.items() if key != "tie_bounds"}
-    sizes = {name: len(places) for name, places in groups.items()}
-    return Scores(
-        measures=scores.measures,
-        runs=names,
-        topics=scores.topics,
-        values=values,
-        run_info={"system": names},
-        meta={**meta, "n_instances": sizes, "instance_sd": spread},
-        directions=scores.directions,
-    )
 
 
 def system_tests(scores: Scores, measure: str, groups: Groups, pairs: np.ndarray) -> PairTests:

@@ -34,8 +34,8 @@ from steadyrank.errors import (
 )
 from steadyrank.guesses import SAME_VALUES
 from steadyrank.measures.arguments import data_first
+from steadyrank.measures.evaluate import scores_of
 from steadyrank.measures.names import Measure
-from steadyrank.measures.scored import scores_of
 from steadyrank.stats.instances.mixed_tests import has_instances
 from steadyrank.stats.instances.systems import systems_of, warn_about_structure
 from steadyrank.studies.compare.correcting import CompareSettings

@@ -22,7 +22,7 @@ from steadyrank.data.order import scores_in_order
 from steadyrank.data.scores import factor_levels, measure_of, with_factors
 from steadyrank.errors import InputError, check_choice, warn
 from steadyrank.measures.arguments import data_first
-from steadyrank.measures.scored import scores_of
+from steadyrank.measures.evaluate import scores_of
 from steadyrank.notebook import Framed, shown_by
 from steadyrank.stats.anova.balanced import (
     Anova,

@@ -23,8 +23,14 @@ from steadyrank.data.run import Run
 from steadyrank.data.scores import Scores
 from steadyrank.errors import InputError
 from steadyrank.measures.holes.bounds import Ask, difference_bounds, documents_to_judge
-from steadyrank.measures.holes.lists import Lists, by_document, find_lists
-from steadyrank.measures.holes.measures import HoledMeasure, make_rankings, parse_holed
+from steadyrank.measures.holes.lists import (
+    HoledMeasure,
+    Lists,
+    by_document,
+    find_lists,
+    make_rankings,
+    parse_holed,
+)
 from steadyrank.measures.names import parse_measures
 from steadyrank.measures.scoring import prepare
 from steadyrank.stats.logistic import rank_law

@@ -24,7 +24,7 @@ from steadyrank.data.read.run_info import run_called
 from steadyrank.data.scores import Scores, measure_of
 from steadyrank.errors import InputError, arg, check_choice, unknown_column, unknown_name, warn
 from steadyrank.measures.arguments import data_first
-from steadyrank.measures.scored import scores_of
+from steadyrank.measures.evaluate import scores_of
 from steadyrank.stats.inputs import check_samples
 from steadyrank.stats.instances.equivalence import check_alpha, check_delta, equivalence_test
 from steadyrank.stats.instances.mixed_tests import (

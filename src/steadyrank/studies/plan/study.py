@@ -21,8 +21,8 @@ from steadyrank.data.order import scores_in_order
 from steadyrank.data.scores import Scores, cluster_codes, mean_of_present, topic_weights
 from steadyrank.errors import InputError, arg, check_choice, check_count, warn
 from steadyrank.measures.arguments import data_first
+from steadyrank.measures.evaluate import scores_of
 from steadyrank.measures.names import Measure
-from steadyrank.measures.scored import scores_of
 from steadyrank.notebook import Framed, shown_by
 from steadyrank.present.json import picked
 from steadyrank.stats.inputs import check_open_unit

@@ -244,8 +244,8 @@ BIAS = TableSpec(
         Col("unique_relevant", "relevant", "count"),
     ),
     caption=lambda result: (
-        "Pool bias: scores, and their change without the documents that only the run's team "
-        f"contributed. {result.caption()}"
+        "Pool bias: scores, and their change without what only the team contributed. "
+        f"{result.caption()}"
     ),
 )
 

@@ -35,8 +35,8 @@ from steadyrank.data.scores import (
 )
 from steadyrank.errors import InputError, check_choice, check_count, check_number, warn
 from steadyrank.measures.arguments import data_first
+from steadyrank.measures.evaluate import scores_of
 from steadyrank.measures.names import counts_documents
-from steadyrank.measures.scored import scores_of
 from steadyrank.notebook import Exhibit, frame_of, shown_by
 from steadyrank.present.json import picked, rows_of
 from steadyrank.present.view import Finding
