@@ -352,17 +352,6 @@ def test_the_pairs_that_swap_are_counted_as_selected():
     assert f"{count} of {len(a):,} pairs would be reversed" in VIEW.text(result, "table")
 
 
-def test_frames_have_a_row_for_each_pair_or_each_level_and_size():
-    result = sr.topics(make_scores(4, 40), n_trials=20)
-    assert len(result.to_frame()) == 6
-    curves = result.to_frame("levels")
-    assert len(curves) == 21 * len(result.sizes)
-    assert {"low", "size", "empirical", "empirical_error", "fitted"} <= set(curves)
-    assert ">run0</td>" in result._repr_html_()
-    with pytest.raises(sr.UnknownNameError, match="did you mean 'levels'"):
-        result.to_frame("level")
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [

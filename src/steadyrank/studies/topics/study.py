@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, Unpack, get_args
+from typing import Any, Unpack, get_args
 
 import numpy as np
 
@@ -37,7 +37,7 @@ from steadyrank.errors import InputError, check_choice, check_count, check_numbe
 from steadyrank.measures.arguments import data_first
 from steadyrank.measures.evaluate import scores_of
 from steadyrank.measures.names import counts_documents
-from steadyrank.notebook import Exhibit, frame_of, shown_by
+from steadyrank.notebook import Framed, shown_by
 from steadyrank.present.json import picked, rows_of
 from steadyrank.present.view import Finding
 from steadyrank.stats.inputs import check_counts
@@ -62,9 +62,6 @@ from steadyrank.stats.run_means import adjusted_means
 from steadyrank.studies.topics.levels import Binning, TopicLevel, count_splits, topic_levels
 from steadyrank.words import MISSING, by_number, counted, level_words, roughly, size
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 MOST_FLIPPED = 500_000
 """Most pairs of runs for which levels are those of max-t; with more, Bonferroni's."""
 
@@ -88,7 +85,7 @@ _RATES = (
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 @shown_by("studies.topics.view:VIEW.text")
-class TopicsResult(Exhibit):
+class TopicsResult(Framed):
     """The result of `topics`: arrays with one entry per pair, and levels of the difference.
 
     Examples
@@ -271,11 +268,6 @@ class TopicsResult(Exhibit):
             for level in self.levels
             for s, n in enumerate(self.sizes)
         ]
-
-    def to_frame(self, kind: Literal["pairs", "levels"] = "pairs") -> pd.DataFrame:
-        """Return one row per pair, or one row per level and size."""
-        check_choice("kind of frame", kind, ("pairs", "levels"))
-        return frame_of(self.curves() if kind == "levels" else self.rows())
 
 
 def needed_figure(row: Mapping[str, Any]) -> str:
