@@ -66,7 +66,6 @@ _WITHOUT_RUN = ("NumRel", "RBP residual")
 ANY_GRADE = -(2**31)
 
 Entries = tuple[np.ndarray, np.ndarray, np.ndarray]
-"""Blocks, ranks and grades of documents."""
 
 
 @kernel
@@ -147,7 +146,6 @@ class Recipe:
     cutoff: int
     parameter: float
     function: Function | None = None
-    """The user's function, for a registered measure."""
 
     @property
     def constants(self) -> tuple[np.ndarray, int, int, float]:

@@ -103,7 +103,6 @@ class Bounds:
     """Bounds of means over topics, valid for every completion."""
 
     lowest: np.ndarray
-    """[run]"""
     highest: np.ndarray
     pair_lowest: np.ndarray
     """[pair]: lower bound of first - second."""

@@ -167,25 +167,15 @@ def _test_rows(result: SimulateResult) -> list[dict[str, Any]]:
     return [row] if len(result.runs) > 1 else []
 
 
-def _odd_rows(result: SimulateResult) -> list[dict[str, Any]]:
-    n, n_cells, none = result.n_samples, result.raw.size, "without a relevant document"
-    n_plain = result.plain if result.model != "bootstrap" else 0
-    truncated = "simulated rankings with more relevant documents than places"
-    rows = [
-        (f"rankings {none} (they score 0)", result.none_relevant, n_cells),
-        (
-            f"simulated topics {none} (all runs score 0)",
-            result.without_relevant,
-            n * len(result.topics),
-        ),
-        ("rankings with too few distinct scores to smooth (bootstrapped)", n_plain, n_cells),
-        (truncated, result.truncated, n * n_cells),
-    ]
-    return [
-        {"what": what, "count": count, "of": of, "share": count / of}
-        for what, count, of in rows
-        if count
-    ]
+def _special_cases(result: SimulateResult) -> str:
+    """Return sentences that count what is odd among rankings and samples."""
+    counts = {
+        "rankings have no relevant document and score 0": result.none_relevant,
+        "simulated topics have none, and all runs score 0 there": result.without_relevant,
+        "rankings have too few distinct scores to smooth": result.plain,
+        "simulated rankings have more relevant documents than places": result.truncated,
+    }
+    return "".join(f" {count:,} {what}." for what, count in counts.items() if count)
 
 
 RUNS = TableSpec(
@@ -203,6 +193,7 @@ RUNS = TableSpec(
     caption=lambda result: (
         f"{result.caption()} Ranks (95%) and P(top K): "
         f"{'simulated collections' if result.prediction is None else 'a second collection'}."
+        f"{_special_cases(result)}"
     ),
     best="raw_mean",
 )
@@ -254,17 +245,6 @@ TESTS = TableSpec(
         "reliably (in at least 95% of simulated collections), rarely (below 5%); docs/simulate.md."
     ),
     n_names=0,
-)
-ODD = TableSpec(
-    id="simulate-odd",
-    rows=_odd_rows,
-    columns=(
-        Col("what", "special case", "name"),
-        Col("count", form="count"),
-        Col("of", form="count"),
-        Col("share", form="percent"),
-    ),
-    caption="Special cases among rankings and samples.",
 )
 
 
@@ -354,7 +334,7 @@ VIEW = View(
         ),
     ),
     findings=findings,
-    tables=(RUNS, NEIGHBOURS, ERRORS, TESTS, ODD),
+    tables=(RUNS, NEIGHBOURS, ERRORS, TESTS),
     fields=fields,
     figure=FigureSpec(id="document-ranks", caption="Ranks in a second collection.", kind="ranks"),
 )
