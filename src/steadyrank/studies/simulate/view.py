@@ -33,8 +33,9 @@ MOST_PAIRS = 10
 def findings(result: SimulateResult) -> list[Finding]:
     """Return findings about a second collection if it is predicted, else about the samples."""
     if len(result.runs) < 2:
-        return [_mean(result)]
-    return [_tau(result), *_other_first(result), *_error_rate(result), _tests(result)]
+        return [_mean(result), *_special_cases(result)]
+    said = [_tau(result), *_other_first(result), *_error_rate(result), _tests(result)]
+    return said + _special_cases(result)
 
 
 def _mean(result: SimulateResult) -> Finding:
@@ -167,15 +168,20 @@ def _test_rows(result: SimulateResult) -> list[dict[str, Any]]:
     return [row] if len(result.runs) > 1 else []
 
 
-def _special_cases(result: SimulateResult) -> str:
-    """Return sentences that count what is odd among rankings and samples."""
-    counts = {
-        "rankings have no relevant document and score 0": result.none_relevant,
-        "simulated topics have none, and all runs score 0 there": result.without_relevant,
-        "rankings have too few distinct scores to smooth": result.plain,
-        "simulated rankings have more relevant documents than places": result.truncated,
+def _special_cases(result: SimulateResult) -> list[Finding]:
+    """Return counts of what is odd among rankings and samples."""
+    cases = {
+        "none_relevant": "rankings have no relevant document and score 0",
+        "without_relevant": "simulated topics have no relevant document: all runs score 0",
+        "plain": "rankings have too few distinct scores to smooth",
+        "truncated": "simulated rankings have more relevant documents than places",
     }
-    return "".join(f" {count:,} {what}." for what, count in counts.items() if count)
+    counts = {key: getattr(result, key) for key in cases}
+    return [
+        Finding(f"simulate.{key}", f"{count:,} {cases[key]}.", {"count": count})
+        for key, count in counts.items()
+        if count
+    ]
 
 
 RUNS = TableSpec(
@@ -193,7 +199,6 @@ RUNS = TableSpec(
     caption=lambda result: (
         f"{result.caption()} Ranks (95%) and P(top K): "
         f"{'simulated collections' if result.prediction is None else 'a second collection'}."
-        f"{_special_cases(result)}"
     ),
     best="raw_mean",
 )
