@@ -79,6 +79,8 @@ REMOVED = {
         ["simulate --model parametric", "simulate --mixture"],
         "use --model kde, or the default, which resamples documents",
     ),
+    "any --facet-from": "give scores as a long table with columns judge, answer or draw",
+    "report --top": "the page has a button for all rows",
     "report --card": "take a picture of the page's first screen",
     "report --keep-paths": "omit it: the page names files without their folders",
     "report --force": "name a file that ends in .html",
@@ -128,13 +130,20 @@ REMOVED = {
     ),
     **dict.fromkeys(
         [f"instances --plot-kind {k}" for k in ("contradictions", "pools", "sorted", "agreement")],
-        "use reproduce jayasinghe2015, or steadyrank.papers, whose frames have the numbers",
+        "use reproduce jayasinghe2015, whose tables have the numbers",
     ),
     **dict.fromkeys(
         [f"{name} --store" for name in ("grid", "shard")],
         "repeat the command, or keep runs with --out",
     ),
     **dict.fromkeys([f"{name} --cache" for name in ("grid", "shard")], "omit it"),
+    **dict.fromkeys(
+        [f"reproduce --{k}" for k in ("scores", "measure", "run-info", "team-from", "system-from")],
+        "each exhibit of --json names the command that takes your data",
+    ),
+    "reproduce --samples": "use --budget small or full",
+    "reproduce --score-source": "use simulate --mode paper --score-source rank",
+    "reproduce --list": "omit it",
     "shard --distance": "omit it: documents are clustered by cosine",
     "shard --statistics": "omit it: statistics are those of the whole collection",
     **dict.fromkeys(

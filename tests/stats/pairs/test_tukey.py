@@ -205,27 +205,12 @@ def test_nothing_differs():
     assert sampled.flag.tolist() == [NO_DIFFERENCE] * 3
 
 
-def test_identical_runs_among_others():
-    scores = random_scores(7)
-    scores[1] = scores[0]
-    found = tukey_hsd(scores, all_pairs(4))
-    assert found.flag.tolist() == [NO_DIFFERENCE, "", "", "", "", ""]
-    assert found.pvalue[0] == 1.0
-
-
 @pytest.mark.parametrize("scores", [np.ones((3, 1)), np.ones((3, 0)), np.full((3, 4), np.nan)])
 def test_too_few_topics(scores):
     for found in (tukey_hsd(scores, [[0, 1]]), randomized_tukey(scores, [[0, 1]])):
         assert found.flag.tolist() == [TOO_FEW]
         assert np.isnan(found.pvalue).all()
     assert np.isnan(intervals(tukey_hsd(scores, [[0, 1]]))).all()
-
-
-def test_one_run_and_no_pairs():
-    assert tukey_hsd([[0.1, 0.2]], []).pvalue.shape == (0,)
-    assert tukey_hsd([[0.1, 0.2]], [[0, 0]]).flag.tolist() == [TOO_FEW]
-    assert randomized_tukey([[0.1, 0.2]], [[0, 0]]).flag.tolist() == [TOO_FEW]
-    assert intervals(tukey_hsd(SCORES, [])).shape == (0, 2)
 
 
 def test_wrong_input_is_refused():

@@ -21,9 +21,6 @@ from steadyrank.stats.pairs.tests import differences, moments, run_moments, samp
 from steadyrank.stats.pairs.topic_design import sums_by_group
 from steadyrank.stats.run_means import SAME_MEAN
 
-READINGS = (("negligible", 0.0), ("small", 0.2), ("medium", 0.5), ("large", 0.8))
-"""Cohen's words, each with the smallest absolute effect that it denotes."""
-
 NO_LEAD = -1
 """Number of topics that decide between two runs with the same mean, or without shared topics."""
 
@@ -36,8 +33,6 @@ class EffectSizes:
     """Standard deviation of the differences by topic."""
     paired_d: np.ndarray
     """Mean difference over sd; weighted if topics have weights."""
-    reading: np.ndarray
-    """Cohen's word for |paired_d|; "" if undefined."""
     wins: np.ndarray
     """Number of topics on which the first run of the pair scores higher."""
     ties: np.ndarray
@@ -76,18 +71,7 @@ def _effects(
     effect[plain] = mean[plain] / sd[plain]
     effect[constant] = np.copysign(np.inf, mean[constant])
     wins, ties, losses = topics_won(scores, pairs).T
-    return EffectSizes(
-        sd=sd, paired_d=effect, reading=read_effect(effect), wins=wins, ties=ties, losses=losses
-    )
-
-
-def read_effect(effect: ArrayLike) -> np.ndarray:
-    """Return Cohen's words for the size of standardised differences; "" for NaN."""
-    size = np.abs(np.asarray(effect, dtype=np.float64))
-    words = np.full(size.shape, "", dtype=object)
-    for word, least in READINGS:
-        words[size >= least] = word
-    return words
+    return EffectSizes(sd=sd, paired_d=effect, wins=wins, ties=ties, losses=losses)
 
 
 def _weighted_moments(

@@ -7,7 +7,7 @@ of a pair lacks is omitted for that pair. All are two-sided; differences are fir
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -51,13 +51,17 @@ def paired_t(scores: np.ndarray, pairs: np.ndarray, design: TopicDesign = PLAIN)
     """
     scores, pairs = checked(scores, pairs)
     found = moments(scores, pairs, design)
+    return _t_tests(found, found.standard_error, f"{_t_words(found.df, design)}, two-sided")
+
+
+def _t_tests(found: Moments, error: np.ndarray, method: str) -> PairTests:
     with np.errstate(divide="ignore", invalid="ignore"):
         # Without variance t is infinite, or NaN for a difference of 0.
-        t = found.mean / found.standard_error
+        t = found.mean / error
         t[(found.flag == NO_DIFFERENCE) | (found.flag == TOO_FEW)] = np.nan
         pvalue = np.minimum(1.0, 2.0 * stdtr(found.df, -np.abs(t)))
     pvalue[np.isinf(t)] = 0.0
-    return _result(found, t, pvalue, f"{_t_words(found.df, design)}, two-sided")
+    return replace(_result(found, t, pvalue, method), standard_error=error)
 
 
 def _t_words(df: np.ndarray, design: TopicDesign) -> str:
@@ -352,25 +356,18 @@ def welch(scores: np.ndarray, pairs: np.ndarray) -> PairTests:
     mean = runs.mean[first] - runs.mean[second]
     variances = np.square(runs.standard_error)
     error = np.sqrt(variances[first] + variances[second])
-    df = satterthwaite(variances[pairs.T], runs.n[pairs.T] - 1.0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        t = mean / error
-        flag = sample_flags(runs, pairs, mean)
-        t[(flag == NO_DIFFERENCE) | (flag == TOO_FEW)] = np.nan
-        t[flag == ZERO_VARIANCE] = np.copysign(np.inf, mean[flag == ZERO_VARIANCE])
-        pvalue = np.minimum(1.0, 2.0 * stdtr(df, -np.abs(t)))
-    pvalue[flag == NO_DIFFERENCE], pvalue[flag == ZERO_VARIANCE] = 1.0, 0.0
-    constant = (flag == NO_DIFFERENCE) | (flag == ZERO_VARIANCE)
-    return PairTests(
+    flag = sample_flags(runs, pairs, mean)
+    found = Moments(
         n=np.minimum(runs.n[first], runs.n[second]),
-        difference=mean,
-        statistic=t,
-        pvalue=pvalue,
+        mean=mean,
+        sd=error,
+        skewness=np.zeros(len(pairs)),
         flag=flag,
-        method="Welch's t of two samples, Satterthwaite's degrees of freedom, two-sided",
-        standard_error=np.where(constant, 0.0, error),
-        df=df,
+        df=satterthwaite(variances[pairs.T], runs.n[pairs.T] - 1.0),
     )
+    constant = (flag == NO_DIFFERENCE) | (flag == ZERO_VARIANCE)
+    words = "Welch's t of two samples, Satterthwaite's degrees of freedom, two-sided"
+    return _t_tests(found, np.where(constant, 0.0, error), words)
 
 
 def sample_flags(runs: RunMoments, pairs: np.ndarray, mean: np.ndarray) -> np.ndarray:

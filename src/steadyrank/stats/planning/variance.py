@@ -21,9 +21,6 @@ from steadyrank.stats.inputs import check_open_unit, check_scores, complete_topi
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.pairs.result import tiny_of
 
-RUN_BLOCK = 512
-"""Number of runs whose covariances with all others are in memory at a time."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PooledVariance:
@@ -106,17 +103,10 @@ def _squared_covariances(centred: np.ndarray, present: np.ndarray) -> float:
     centring matrices: n - 1 for complete runs, otherwise c (1 - 1/n_i - 1/n_j) + c² / (n_i n_j) for
     c common topics.
     """
-    total = 0.0
-    share = 1.0 / present.sum(axis=1)
-    for start in range(0, len(share), RUN_BLOCK):
-        block = slice(start, start + RUN_BLOCK)
-        products = centred[block] @ centred.T
-        common = present[block] @ present.T
-        expects = common * (1.0 - share[block, None] - share)
-        expects += common**2 * share[block, None] * share
-        known = expects > 1e-9
-        total += float((products[known] ** 2 / expects[known]).sum())
-    return total
+    share, common = 1.0 / present.sum(axis=1), present @ present.T
+    expects = common * (1.0 - share[:, None] - share) + common**2 * np.outer(share, share)
+    known = expects > 1e-9
+    return float(((centred @ centred.T)[known] ** 2 / expects[known]).sum())
 
 
 ASSURANCE = 0.8

@@ -152,10 +152,7 @@ def study_facets(
     for name in facets:
         check_choice("facet", name, FACETS)
         if name not in facets_of(scores):
-            raise InputError(
-                f"the scores have no {name}s: give a long table with a column {name}, or find it "
-                f"in the runs' names (--facet-from '(?P<{name}>...)')"
-            )
+            raise InputError(f"the scores have no {name}s: give a long table with a column {name}")
     cube = facet_cube(scores, measure, facets)
     means = adjusted_means(cube.matrix)  # raises an error for systems that cannot be separated
     if not np.nanstd(cube.values) > 0.0:
