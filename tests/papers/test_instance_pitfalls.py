@@ -320,6 +320,8 @@ def test_rates_are_near_the_exact_ones_whatever_the_threads():
     assert found["rate_error"]["mixed"] == pytest.approx(math.sqrt(0.057 * 0.943 / 2000), rel=0.2)
     again = error_rates(3, 50, n_replications=2000, jobs=2, **options)
     pd.testing.assert_frame_equal(found, again, check_exact=True)
+    skewed = error_rates(3, 50, n_replications=2000, skewed=True, **options)
+    assert 0 < (skewed["rate"] - found["rate"]).abs().max() < 0.07
 
 
 def test_exact_levels():
