@@ -48,14 +48,6 @@ def test_importing_the_package_imports_nothing_else():
     assert shown.stdout.strip() == "set()"
 
 
-def test_every_error_has_its_place():
-    assert issubclass(steadyrank.FormatError, steadyrank.InputError)
-    assert issubclass(steadyrank.UnknownNameError, steadyrank.InputError)
-    assert issubclass(steadyrank.InputError, steadyrank.SteadyrankError)
-    assert issubclass(steadyrank.MachineError, steadyrank.SteadyrankError)
-    assert not issubclass(steadyrank.MachineError, steadyrank.InputError)
-
-
 def documented_parameters(function) -> list[str]:
     """The names in the Parameters section of a docstring; several may share an entry."""
     section = inspect.getdoc(function).partition("\nParameters\n----------\n")[2]
@@ -73,12 +65,3 @@ def public_functions():
 def test_every_parameter_of_a_public_function_is_documented():
     for name, function in public_functions():
         assert documented_parameters(function) == list(inspect.signature(function).parameters), name
-
-
-def test_one_word_has_one_meaning():
-    """`confidence` is that of an interval, `n_…` counts, and `topics` are never a number."""
-    for name, function in public_functions():
-        parameters = inspect.signature(function).parameters
-        assert not {"level", "trials", "samples", "seed"} & set(parameters), name
-        if "topics" in parameters:
-            assert "int" not in parameters["topics"].annotation, name

@@ -79,6 +79,8 @@ REMOVED = {
         ["simulate --model parametric", "simulate --mixture"],
         "use --model kde, or the default, which resamples documents",
     ),
+    "any --facet-from": "give scores as a long table with columns judge, answer or draw",
+    "report --top": "the page has a button for all rows",
     "report --card": "take a picture of the page's first screen",
     "report --keep-paths": "omit it: the page names files without their folders",
     "report --force": "name a file that ends in .html",

@@ -251,29 +251,6 @@ def test_printing_shows_what_the_command_prints(scores):
     assert str(stable) == STABILITY.text([stable], "table").rstrip("\n")
 
 
-def test_long_tables_leave_out_their_middle():
-    runs = [f"run{r:02}" for r in range(50)]
-    values = np.linspace(1.0, 0.0, 50)[None, :, None] * np.ones(4)
-    many = sr.Scores(measures=["AP"], runs=runs, topics=list("1234"), values=values)
-    lines = [line.strip() for line in str(many).split("\n")]
-    assert len(lines) < 30
-    assert any(line.startswith("… 36 more") for line in lines)
-    assert any(line.startswith("run00") for line in lines)
-    assert any(line.startswith("run49") for line in lines)
-
-
-def test_results_of_many_runs_print_on_a_screen_or_two():
-    rng = np.random.default_rng(7)
-    runs, topics = [f"run{r:02}" for r in range(30)], [str(t) for t in range(20)]
-    many = sr.Scores(measures=["AP"], runs=runs, topics=topics, values=rng.random((1, 30, 20)))
-    for result in (
-        sr.compare(many),
-        sr.topics(many, n_trials=20),
-        sr.compare(many, baseline="run00"),
-    ):
-        assert len(str(result).split("\n")) <= 60
-
-
 def test_tables_hold_names_as_text(results):
     for name, result in results.items():
         if name in NUMBERS:

@@ -43,8 +43,13 @@ def track(write, tmp_path):
     return [str(qrels), str(tmp_path / "runs")]
 
 
-@pytest.mark.parametrize("form", ["txt", "csv", "json", "md", "tex", "html"])
-@pytest.mark.parametrize("command", STUDIES)
+@pytest.mark.parametrize(
+    ("command", "form"),
+    [
+        *((command, "csv") for command in STUDIES),
+        *(("compare", form) for form in ("txt", "json", "md", "tex", "html")),
+    ],
+)
 def test_every_study_writes_names_that_are_not_utf8_as_text(track, tmp_path, command, form):
     out = tmp_path / f"result.{form}"
     assert run([command, *track, *STUDIES[command], "-o", str(out), "--quiet"]) == 0

@@ -114,11 +114,11 @@ def test_the_command_tells_and_exits(write, capsys):
     qrels = write("q.txt", "1 0 d1 1\n1 0 d2 0\n")
     good = write("good.run", "1 Q0 d1 1 9 good\n1 Q0 d2 2 8.5 good\n1 Q0 d3 2 4 good\n")
     assert run_command(["check", str(qrels), str(good)]) == 0
-    assert capsys.readouterr().out.startswith("No errors; no warnings.")
+    assert capsys.readouterr().out.startswith("No errors; nothing odd in the files.")
     bad = write("bad.run", "1 Q0 d1\n")
     assert run_command(["check", str(qrels), str(good), str(bad)]) == 2
     out = capsys.readouterr().out
-    assert out.startswith("1 error: results would be wrong; no warnings.")
+    assert out.startswith("1 error: results would be wrong; nothing odd in the files.")
     assert "expected 6 fields" in out
     assert run_command(["check", str(qrels), str(bad), "--format", "json"]) == 2
     result = json.loads(capsys.readouterr().out)

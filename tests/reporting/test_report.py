@@ -195,7 +195,7 @@ def test_provenance_has_hashes_versions_settings_and_samples(whole, folder):
     assert {row[0].text for row in versions.rows} == {
         *("steadyrank", "Python", "numpy", "scipy", "numba", "matplotlib")
     }
-    text = re.sub("[A-Za-z0-9+/]{60,}", "", content.decode())  # packed numbers spell any word
+    text = content.decode()
     assert socket.gethostname() not in text
     assert not re.search(r"20\d\d-\d\d-\d\dT", text)
 

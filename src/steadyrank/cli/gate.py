@@ -154,7 +154,7 @@ def _margins(measures: tuple[str, ...]) -> dict[str, float | None]:
         if name in margins:
             raise InputError(f"-m {name} is given twice: give it once")
         try:
-            margins[name] = None if text is None else opt.decimal(text)
+            margins[name] = None if text is None else float(text)
         except ValueError:
             raise InputError(f"-m {name}={text}: the margin must be a number") from None
     return margins

@@ -72,28 +72,7 @@ def _option(typed: str, about: Help, cls: type[click.Option]) -> Decorator:
     return click.option(*names, help=text, cls=cls, **value, **settings)
 
 
-def decimal(text: str) -> float:
-    """Parse a number; refuse 1_0, which Python reads as 10.
-
-    >>> decimal(".05")
-    0.05
-    """
-    if "_" in text:
-        raise ValueError(text)
-    return float(text)
-
-
-class Decimal(click.types.FloatParamType):
-    """A number that `decimal` accepts."""
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        """Return the number."""
-        if isinstance(value, str) and "_" in value:
-            self.fail(f"{value!r} is not a valid {self.name}.", param, ctx)
-        return super().convert(value, param, ctx)
-
-
-NUMBERS: dict[str, Any] = {"int": click.INT, "float": Decimal()}
+NUMBERS: dict[str, Any] = {"int": click.INT, "float": click.FLOAT}
 
 
 def _value(word: str) -> dict[str, Any]:
@@ -157,7 +136,7 @@ BY_METAVAR: Mapping[str, dict[str, Any]] = {
     "DIR": {"type": click.Path(file_okay=False)},
     "F,F,…": {"multiple": True, "callback": _columns},
     **dict.fromkeys(("N,N,…", "K,K,…", "10,20,…"), _numbers(int, "whole numbers")),
-    "L,L,…": _numbers(decimal, "numbers"),
+    "L,L,…": _numbers(float, "numbers"),
 }
 """Settings that a placeholder implies: a folder; columns or numbers separated by commas."""
 

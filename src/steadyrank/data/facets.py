@@ -7,7 +7,6 @@ second to another, so labels count within a topic only. Studies that know no fac
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -299,29 +298,6 @@ def _numbered_within(labels: Sequence[str], within: Sequence[tuple[str, ...]]) -
         for key, own in found.items()
     }
     return [numbers[key][label] for key, label in zip(within, labels, strict=True)]
-
-
-def facets_from_names(scores: Scores, pattern: str) -> Scores:
-    """The scores with systems and facets from the named groups of a pattern in the runs' names."""
-    try:
-        compiled = re.compile(pattern)
-    except (re.error, OverflowError, RecursionError) as error:
-        raise InputError(f"{pattern!r} is not a regular expression: {error}") from None
-    groups = set(compiled.groupindex)
-    if not groups & set(FACETS) or groups - {"system", *FACETS}:
-        raise InputError(
-            f"{pattern!r} must have named groups of judge, answer, draw and system, such as "
-            "'_(?P<judge>[^_]+)$'"
-        )
-    columns: dict[str, list[str]] = {"system": [], **{name: [] for name in groups}}
-    for run in scores.runs:
-        match = compiled.search(run)
-        if match is None:
-            raise InputError(f"{pattern!r} does not match the run {run!r}: it must match all runs")
-        found = {"system": run[: match.start()] + run[match.end() :], **match.groupdict("")}
-        for name, column in columns.items():
-            column.append(found[name])
-    return scores.with_run_info(**columns)
 
 
 def scores_by_judges(scores: Mapping[str, Scores]) -> Scores:

@@ -9,7 +9,7 @@ import click
 
 from steadyrank.cli import options as opt
 from steadyrank.cli.command import same_command, subcommand
-from steadyrank.cli.output import Output, hush_matplotlib, tell, tell_if_compiling
+from steadyrank.cli.output import Output, tell, tell_if_compiling
 from steadyrank.errors import InputError, check_choice
 
 if TYPE_CHECKING:
@@ -73,7 +73,6 @@ def command(
     if paper is None and not all_papers:
         output.show(_listed, PAPERS)
         return
-    hush_matplotlib(output.quiet)
     from steadyrank_lab.papers.output import (
         papers_index,
         reproduction_text,

@@ -9,7 +9,6 @@ cluster or segment can be made up for it.
 from __future__ import annotations
 
 import csv
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -18,7 +17,7 @@ from pathlib import Path
 from steadyrank.data.read.sources import PathLike, base_name
 from steadyrank.data.read.tables import check_widths, read_texts
 from steadyrank.data.scores import Scores
-from steadyrank.errors import FormatError, InputError, unknown_name, warn
+from steadyrank.errors import FormatError, InputError, arg, check_pattern, unknown_name, warn
 from steadyrank.words import by_number, counted, some
 
 InfoRows = Mapping[str, Mapping[str, str]]
@@ -48,7 +47,7 @@ def describe_run(
     """What is known about one run; its row takes precedence over its name."""
     patterns = {"team": team_from, "system": system_from}
     of_name = {
-        column: first_group(pattern, name)
+        column: first_group(f"{column}_from", pattern, name)
         for column, pattern in patterns.items()
         if pattern is not None
     }
@@ -75,16 +74,14 @@ def info_columns(rows: Sequence[Mapping[str, str]]) -> dict[str, tuple[str, ...]
     return {key: tuple(row.get(key, "") for row in rows) for key in columns}
 
 
-def first_group(pattern: str, name: str) -> str:
+def first_group(option: str, pattern: str, name: str) -> str:
     """The first group of a regular expression searched in a name; the name itself if none."""
-    try:
-        match = re.search(pattern, name)
-    except (re.error, OverflowError, RecursionError) as error:
-        raise InputError(f"{pattern!r} is not a regular expression: {error}") from None
+    match = check_pattern(option, pattern).search(name)
     if match is None:
         return name
     if not match.groups():
-        raise InputError(f"{pattern!r} has no group: put the part that you want in parentheses")
+        told = f"{arg(option)} {pattern!r} has no group: put the part that you want in parentheses"
+        raise InputError(told, code="value")
     return match.group(1) or name
 
 
@@ -136,7 +133,9 @@ def describe_topics(
         return scores
     columns = dict(scores.topic_info)
     if cluster_from is not None:
-        columns["cluster"] = tuple(first_group(cluster_from, topic) for topic in scores.topics)
+        columns["cluster"] = tuple(
+            first_group("cluster_from", cluster_from, topic) for topic in scores.topics
+        )
     if topic_info is not None:
         columns |= _columns_of_file(Path(topic_info), scores.topics)
     return replace(scores, topic_info=columns)
@@ -159,7 +158,7 @@ def read_names(names: Mapping[str, str] | PathLike) -> dict[str, str]:
     if isinstance(names, Mapping):
         chosen, where = {str(run): str(name) for run, name in names.items()}, "names"
     else:
-        chosen, where = dict(_lines(Path(names))), str(names)
+        chosen, where = dict(_lines(Path(names))), f"{arg('names')} {names}"
     twice = [name for name, count in Counter(chosen.values()).items() if count > 1]
     if twice:
         raise InputError(
@@ -170,12 +169,13 @@ def read_names(names: Mapping[str, str] | PathLike) -> dict[str, str]:
 
 def _lines(path: Path) -> Iterator[tuple[str, str]]:
     """Two columns between tabs, commas or, where there are neither, the first blank."""
+    where = f"{arg('names')} {path}"
     try:
         text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
+        raise InputError(f"{where}: cannot be read ({error.strerror})") from None
     except UnicodeDecodeError:
-        raise InputError(f"{path}: not UTF-8 text: save the file as UTF-8") from None
+        raise InputError(f"{where}: not UTF-8 text: save the file as UTF-8") from None
     met: set[str] = set()
     for place, line in enumerate(text.splitlines(), start=1):
         if not line.strip():
@@ -183,11 +183,11 @@ def _lines(path: Path) -> Iterator[tuple[str, str]]:
         columns = [column.strip() for column in _columns(line)]
         if len(columns) != 2 or not all(columns):
             raise InputError(
-                f"{path}:{place}: expected two columns, the name of a run or of its file and "
+                f"{where}:{place}: expected two columns, the name of a run or of its file and "
                 f"the name to show, got {len(columns)} columns"
             )
         if columns[0] in met:
-            raise InputError(f"{path}:{place}: {columns[0]!r} occurs twice: keep one")
+            raise InputError(f"{where}:{place}: {columns[0]!r} occurs twice: keep one")
         met.add(columns[0])
         yield columns[0], columns[1]
 
@@ -211,12 +211,14 @@ def chosen_names(
     keys = [{run} if path is None else {run, *file_names(path)} for run, path in runs]
     for name in names:
         if not any(name in known for known in keys):
-            raise unknown_name("run", name, [run for run, _ in runs])
+            known = [run for run, _ in runs]
+            raise unknown_name("run", name, known, where=f"in {arg('names')}")
     chosen = [next((names[key] for key in names if key in known), None) for known in keys]
     taken = Counter(name or run for name, (run, _) in zip(chosen, runs, strict=True))
     for given in chosen:
         if given is not None and taken[given] > 1:
-            raise InputError(f"two runs would be shown as {given!r}: give each its own name")
+            told = f"{arg('names')}: two runs would be shown as {given!r}: give each its own name"
+            raise InputError(told)
     return chosen
 
 

@@ -22,11 +22,12 @@ from steadyrank.words import counted, listed, number_word
 
 
 def findings(result: CheckResult) -> list[Finding]:
-    """Return the numbers of errors and warnings; the table lists them."""
+    """Return the numbers of errors and oddities; the table lists them."""
     n_wrong = sum(found.level == "wrong" for found in result.findings)
     n_odd = len(result.findings) - n_wrong
     errors = f"{counted(n_wrong, 'error')}: results would be wrong" if n_wrong else "No errors"
-    text = f"{errors}; {counted(n_odd, 'warning') if n_odd else 'no warnings'}."
+    odd = counted(n_odd, "oddity", "oddities") if n_odd else "nothing odd"
+    text = f"{errors}; {odd} in the files."
     return [Finding("check.files", text, {"n_wrong": n_wrong, "n_odd": n_odd})]
 
 

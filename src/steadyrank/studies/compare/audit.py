@@ -21,7 +21,7 @@ from steadyrank.measures.arguments import data_first
 from steadyrank.measures.evaluate import scores_of
 from steadyrank.notebook import Exhibit, shown_by
 from steadyrank.stats.pairs import decisions
-from steadyrank.stats.pairs.family_audit import FamilyAudit, audit_family
+from steadyrank.stats.pairs.family import FamilyAudit, audit_family
 from steadyrank.stats.pairs.max_t import max_t
 from steadyrank.stats.pairs.resampled import randomization, studentized_bootstrap
 from steadyrank.stats.pairs.result import PairTests, all_pairs, pairs_with

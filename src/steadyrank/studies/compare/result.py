@@ -13,7 +13,7 @@ from steadyrank.errors import unknown_name
 from steadyrank.notebook import MOST_ROWS, Framed, frame_of, shown_by
 from steadyrank.stats.pairs.decisions import OwnDecisions
 from steadyrank.stats.pairs.effects import EffectSizes, carried
-from steadyrank.stats.pairs.family_audit import FamilyAudit
+from steadyrank.stats.pairs.family import FamilyAudit
 from steadyrank.stats.pairs.result import TOO_FEW
 from steadyrank.stats.pairs.topic_design import TopicDesign
 from steadyrank.studies.compare import wording

@@ -152,10 +152,7 @@ def study_facets(
     for name in facets:
         check_choice("facet", name, FACETS)
         if name not in facets_of(scores):
-            raise InputError(
-                f"the scores have no {name}s: give a long table with a column {name}, or find it "
-                f"in the runs' names (--facet-from '(?P<{name}>...)')"
-            )
+            raise InputError(f"the scores have no {name}s: give a long table with a column {name}")
     cube = facet_cube(scores, measure, facets)
     means = adjusted_means(cube.matrix)  # raises an error for systems that cannot be separated
     if not np.nanstd(cube.values) > 0.0:
@@ -208,7 +205,9 @@ def _design_row(g: GradedComponents, at: Sizes) -> dict[str, Any]:
         "answers": at.answers,
         "judges": at.judges,
         "standard_error": design.standard_error(g, at),
-        "standard_error_interval": design.standard_error_interval(g, at),
+        "standard_error_interval": Interval(
+            *map(math.sqrt, g.interval_of(g.difference_weights(at)))
+        ),
         "e_rho2": g.e_rho2(at),
         "phi": g.phi(at),
     }
