@@ -129,6 +129,11 @@ class OwnDecisions:
     tier: np.ndarray
     """[run]: number from 1, which never decreases down the ranking; 0 for runs without a mean."""
 
+    @property
+    def could_be_first(self) -> np.ndarray:
+        """[run]: whether the rank set begins at 1."""
+        return np.asarray(self.rank_set[:, 0] == 1)
+
 
 class Placed:
     """Base of results with decisions by run."""

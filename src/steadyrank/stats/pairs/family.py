@@ -142,6 +142,6 @@ def lead_of(
     first, second = two
     difference = float(means[first] - means[second])
     limits = difference + together.lead_width[0] * [-1.0, 1.0]
-    significant = int(own.rank_set[second, 0]) != 1
+    significant = not own.could_be_first[second]
     agreed = decisions.agreeing_intervals(limits[None], np.array([int(significant)]), math.inf)[0]
     return Lead(first, second, difference, agreed, significant)

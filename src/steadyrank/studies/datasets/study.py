@@ -286,7 +286,7 @@ def _first_by_types(
     family = _by_units(
         boards.dataset_units(columns, used.types), pairs, {**flips, "progress": None}
     )
-    return int((family.own(used.runs, flips["alpha"]).rank_set[:, 0] == 1).sum())
+    return int(family.own(used.runs, flips["alpha"]).could_be_first.sum())
 
 
 def _leader_fragility(
