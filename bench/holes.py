@@ -19,10 +19,16 @@ import numpy as np
 
 import steadyrank as sr
 from bench._timing import report, taken
-from steadyrank.data.read.qrels import judgments_of
+from steadyrank.data.read.run_files import judgments_of
 from steadyrank.measures.holes.bounds import find_bounds
-from steadyrank.measures.holes.lists import Lists, by_document, read_lists
-from steadyrank.measures.holes.measures import HoledMeasure, make_rankings, parse_holed
+from steadyrank.measures.holes.lists import (
+    HoledMeasure,
+    Lists,
+    by_document,
+    make_rankings,
+    parse_holed,
+    read_lists,
+)
 from steadyrank.stats.pairs.result import all_pairs
 
 MEASURES = ("nDCG@10", "AP")

@@ -28,7 +28,7 @@ from steadyrank.measures.scoring import prepare
 from steadyrank.studies.simulate.blocks import SharedDocuments, topic_keys
 from steadyrank.studies.simulate.measures import make_gain
 from steadyrank.studies.simulate.profiles import SCOTT, bandwidth_of, joined_bins, score_profiles
-from steadyrank.studies.simulate.sampler_kernels import Cells, sample_cells, sample_densities
+from steadyrank.studies.simulate.sampler_kernels import Cells, sample_cells
 from steadyrank.studies.simulate.shared_lists import shared_lists
 
 DEPTH = 1000
@@ -139,11 +139,11 @@ def ours_of(track, cells, model) -> tuple[Cells, Callable[[int], None]]:
     )
 
     def run(n_samples: int) -> None:
-        sample_cells(chosen, 0, np.uint64(1), 0, gain, np.empty((len(places), n_samples)))
+        sample_cells(chosen, None, 0, np.uint64(1), 0, gain, np.empty((len(places), n_samples)))
 
     def run_smooth(n_samples: int) -> None:
         out = np.empty((len(places), n_samples))
-        sample_densities(joined, tilt, 0, np.uint64(1), 0, gain, out)
+        sample_cells(joined, tilt, 0, np.uint64(1), 0, gain, out)
 
     if model == "bootstrap":
         return chosen, run

@@ -217,9 +217,9 @@ def run_all(total: int, names: list[str], first: int, minutes: float, jobs: int)
     return 1 if failures else 0
 
 
-GUIDED = """data.read.csv_files data.read.score_files data.read.json_files
-    data.read.columns data.read.run_info data.read.sources data.read.datasets
-    data.interop.tables data.write.csv measures.names compute.stores cli.topics cli.inputs"""
+GUIDED = """data.read.tables data.read.score_files data.read.json_files
+    data.read.run_info data.read.sources data.read.datasets
+    data.interop.tables data.write measures.names compute.stores cli.topics cli.inputs"""
 GUIDED_IN_LAB = "retrieval.engine.collections retrieval.makers.runs cli.make_runs"
 """Return modules without kernels, which coverage may instrument."""
 

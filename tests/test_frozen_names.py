@@ -15,10 +15,9 @@ from pathlib import Path
 import pytest
 
 import steadyrank
-from steadyrank import papers
 
 KEPT = Path(__file__).parent / "golden" / "names.json"
-ROOMS = {"steadyrank": steadyrank, "steadyrank.papers": papers}
+ROOMS = {"steadyrank": steadyrank}
 STARS = {inspect.Parameter.KEYWORD_ONLY: "* ", inspect.Parameter.VAR_KEYWORD: "** "}
 
 

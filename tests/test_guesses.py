@@ -113,12 +113,6 @@ def test_a_measure_of_another_tool_is_understood(guess, measure):
     assert str(sr.parse_measure(guess)) == measure
 
 
-@pytest.mark.parametrize("guess", ["hits@1", "Hits@10", "accuracy", "gm_map"])
-def test_a_measure_that_may_mean_several_things_is_answered(guess):
-    with pytest.raises(sr.UnknownNameError, match="is not computed: "):
-        sr.parse_measure(guess)
-
-
 @pytest.mark.parametrize("typed", guesses.REMOVED)
 def test_what_was_removed_is_answered_in_one_line(typed, capsys):
     """Whatever else is given, and with `=` between an option and its value."""

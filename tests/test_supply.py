@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import ast
 import os
-import re
 import stat
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -193,28 +191,6 @@ def test_temporary_files_are_private(tmp_path, monkeypatch):
     log = Path(_keep_traceback().removeprefix("details in "))
     assert log.parent == tmp_path
     assert stat.S_IMODE(log.stat().st_mode) == 0o600
-
-
-def project():
-    return tomllib.loads(PROJECT.read_text())["project"]
-
-
-def test_every_dependency_has_a_lower_bound():
-    extras = [each for group in project()["optional-dependencies"].values() for each in group]
-    for need in [*project()["dependencies"], *extras]:
-        if not need.startswith(("steadyrank[", "pandas-stubs")):
-            assert re.match(r"[\w-]+>=[0-9.]+", need), need
-
-
-def test_pythons_that_are_named_are_those_allowed():
-    named = [
-        tuple(map(int, text.split(" :: ")[-1].split(".")))
-        for text in project()["classifiers"]
-        if re.fullmatch(r"Programming Language :: Python :: 3\.\d+", text)
-    ]
-    least = tuple(map(int, project()["requires-python"].removeprefix(">=").split(".")))
-    assert min(named) == least
-    assert named == [(3, minor) for minor in range(least[1], max(named)[1] + 1)]
 
 
 @pytest.mark.slow

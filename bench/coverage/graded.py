@@ -16,7 +16,7 @@ import steadyrank as sr
 from bench.coverage.claims import Claim, Ends, Experiment, Setting, Trial, seed_of
 from steadyrank.data.facets import FacetCube, facet_cube
 from steadyrank.data.levels import levels_of
-from steadyrank.data.track.facets import COMPONENTS
+from steadyrank.data.track.simulated import COMPONENTS
 from steadyrank.stats.facets import design
 from steadyrank.stats.facets.components import graded_components
 from steadyrank.stats.facets.pairs import judge_tests

@@ -41,7 +41,6 @@ NO_CLAIM: dict[str, str] = {
     "compare measures findings values interval": "that of a pair, as in `pairs`, which is measured",
     "datasets runs completion_ranks": "over all completions of missing scores: sure bounds",
     "evaluate meta max_grade": "the largest grade of the judgments",
-    "evaluate meta tie_bounds": "the worst and the best order of tied documents: sure bounds",
     "simulate error_rate low": "where a bin of differences begins",
     "simulate error_rate high": "where a bin of differences ends",
     "simulate rank_correlation interval": "the middle 95 % of the simulated collections; a second "
@@ -63,7 +62,6 @@ NO_CLAIM: dict[str, str] = {
     "stability leave_one_out e_rho2": "the smallest and the largest without one system",
     "stability leave_one_out phi": "the smallest and the largest without one system",
     "stability judges tau_interval": "as that of `judges`, which is measured",
-    "stability judges ranks rank_set": "as those of `compare`, which are measured",
     "topics pairs predictive_limit": "the predictive rate with infinitely many topics in the "
     "second experiment",
 }

@@ -382,7 +382,7 @@ CASES: dict[str, Case] = {
         told=scores_json,
         executor=True,
         call=lambda data, **options: sr.evaluate(
-            data.runs, data.qrels, ["AP", "nDCG@10", "Twist"], tie_bounds=True, **options
+            data.runs, data.qrels, ["AP", "nDCG@10", "Twist"], **options
         ),
     ),
     "evaluate, mean over ties": Case(
@@ -690,20 +690,7 @@ NO_STUDY = {
         "of two rankings, without random numbers or parts",
     ),
     **dict.fromkeys(
-        ("contradictions", "instance_spread", "method_pvalues", "pool_pvalues"),
-        "takes arrays, whose rows and columns have no names to go by",
-    ),
-    **dict.fromkeys(
-        (
-            "equivalence_intervals",
-            "error_rates",
-            "paper_comparisons",
-            "simulated_battles",
-            "simulated_facets",
-            "simulated_track",
-            "single_instance_shares",
-        ),
-        "draws its data itself",
+        ("simulated_battles", "simulated_facets", "simulated_track"), "draws its data itself"
     ),
     **dict.fromkeys(
         ("builtin_collection", "builtin_instances", "builtin_runs"), "comes with the package"

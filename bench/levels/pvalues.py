@@ -55,7 +55,6 @@ COMPONENTS = ("a", "b")
 
 AGREE_SAMPLES = 100
 """Default number of samples of `agree`."""
-TERMS = {"instance": "instance", "topic": "topic"}
 Rejects = Callable[[Any, Sequence[float], int], np.ndarray]
 
 
@@ -337,7 +336,8 @@ def mixed_paper(systems: Systems, levels: Sequence[float], seed: int) -> np.ndar
 
 
 def _mixed_model(d: np.ndarray) -> MixedModel:
-    return MixedModel(d, axes=("instance", "topic"), random=TERMS)
+    instance, topic = np.indices(d.shape).reshape(2, -1)
+    return MixedModel(d.ravel(), random={"instance": instance, "topic": topic})
 
 
 @one_by_one

@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 import sys
 import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -280,6 +281,19 @@ def check_count(name: str, value: object, least: int = 1) -> int:
     if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
         raise bad_value(name, f"be a whole number of at least {least}", value)
     return int(value)
+
+
+def check_pattern(name: str, pattern: str) -> re.Pattern[str]:
+    """Return a compiled regular expression, or raise an error.
+
+    >>> check_pattern("system_from", "^(.)").groups
+    1
+    """
+    try:
+        return re.compile(pattern)
+    except (re.error, OverflowError, RecursionError) as error:
+        told = f"{arg(name)} {pattern!r} is not a regular expression: {error}"
+        raise InputError(told, code="value") from None
 
 
 def check_choice(kind: str, value: object, choices: Collection[str]) -> None:

@@ -1,7 +1,7 @@
 """Names from other tools, and options that were removed.
 
 Exact synonyms are accepted, and a line says our name; help does not list them. For any other name
-the error suggests the nearest. `measures.kinds` has the synonyms of measures.
+the error suggests the nearest. `measures.names` has the synonyms of measures.
 """
 
 from __future__ import annotations
@@ -79,11 +79,15 @@ REMOVED = {
         ["simulate --model parametric", "simulate --mixture"],
         "use --model kde, or the default, which resamples documents",
     ),
+    "any --facet-from": "give scores as a long table with columns judge, answer or draw",
+    "report --top": "the page has a button for all rows",
     "report --card": "take a picture of the page's first screen",
     "report --keep-paths": "omit it: the page names files without their folders",
     "report --force": "name a file that ends in .html",
     "any --figure-width": "use result.plot(figsize=3.3) in Python, in inches",
     "simulate --device cuda": "omit it to sample on the CPU",
+    "simulate --top": "rank_share of the result in Python has the probability of every rank",
+    "evaluate --by": "compare --by system compares the means of systems",
     "compare --discriminative-power": "give several measures: --json has the significant_share of "
     "each",
     "compare --show": "--csv has the intervals, p-values and effect sizes of all pairs",
@@ -105,6 +109,8 @@ REMOVED = {
         [f"plan --{k}" for k in ("minutes-per-document", "documents-per-topic", "pool-depth")],
         "multiply topics by documents per topic and minutes per document",
     ),
+    "gate --unjudged": "gate the scores of evaluate -o, where unjudged documents are not relevant; "
+    "holes has their bounds",
     "battles --plot-kind judges": "use --json, whose by_judge has the strengths",
     "holes --topics": "join the texts to the file of --ask by its column topic",
     "datasets --subset": "give a table that mteb exports for the subsets that you want",
@@ -124,13 +130,20 @@ REMOVED = {
     ),
     **dict.fromkeys(
         [f"instances --plot-kind {k}" for k in ("contradictions", "pools", "sorted", "agreement")],
-        "use reproduce jayasinghe2015, or steadyrank.papers, whose frames have the numbers",
+        "use reproduce jayasinghe2015, whose tables have the numbers",
     ),
     **dict.fromkeys(
         [f"{name} --store" for name in ("grid", "shard")],
         "repeat the command, or keep runs with --out",
     ),
     **dict.fromkeys([f"{name} --cache" for name in ("grid", "shard")], "omit it"),
+    **dict.fromkeys(
+        [f"reproduce --{k}" for k in ("scores", "measure", "run-info", "team-from", "system-from")],
+        "each exhibit of --json names the command that takes your data",
+    ),
+    "reproduce --samples": "use --budget small or full",
+    "reproduce --score-source": "use simulate --mode paper --score-source rank",
+    "reproduce --list": "omit it",
     "shard --distance": "omit it: documents are clustered by cosine",
     "shard --statistics": "omit it: statistics are those of the whole collection",
     **dict.fromkeys(

@@ -50,13 +50,8 @@ class Exhibit:
         """Return HTML tables with captions; options as in `to_markdown`."""
         return self._text("html", **options)
 
-    def to_csv(
-        self, path: str | PathLike[str] | None = None, *, index: bool = False, **options: Any
-    ) -> str | None:
-        """Return the CSV of the command, or write it to a file; it has no index."""
-        if index:
-            errors = import_module("steadyrank.errors")
-            raise errors.InputError("the CSV of a result has no index: omit index")
+    def to_csv(self, path: str | PathLike[str] | None = None, **options: Any) -> str | None:
+        """Return the CSV of the command, or write it to a file."""
         text = self._text("csv", **options)
         if path is None:
             return text

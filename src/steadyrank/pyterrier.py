@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from steadyrank.data.read.datasets import read_topics
-from steadyrank.data.read.qrels import judgments_of
+from steadyrank.data.read.run_files import judgments_of
 from steadyrank.data.scores import Scores, join_scores
 from steadyrank.errors import InputError, MachineError, UnknownNameError
 from steadyrank.measures.evaluate import evaluate

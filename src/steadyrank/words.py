@@ -302,7 +302,7 @@ class _Attributes(dict[str, Any]):
         subject = self["subject"]
         if key == "sure":
             level = getattr(subject, "confidence", None)
-            return f"{1.0 - subject.alpha if level is None else level:.0%}"
+            return f"{100.0 * (1.0 - subject.alpha if level is None else level):g}%"
         if key.startswith("n_") and not hasattr(subject, key):
             return len(getattr(subject, key[2:]))
         return getattr(subject, key)

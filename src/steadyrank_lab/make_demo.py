@@ -16,7 +16,7 @@ import numpy as np
 
 from steadyrank.data.run import Run
 from steadyrank.data.track.shipped import PACKED, SHIPPED, STEPS
-from steadyrank.data.write.files import write_info
+from steadyrank.data.write import write_info
 from steadyrank_lab.retrieval.builtin.collection import builtin_collection
 from steadyrank_lab.retrieval.builtin.runs import builtin_instances, builtin_runs
 

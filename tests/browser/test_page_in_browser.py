@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import re
 import runpy
 import xml.dom.minidom
 from collections.abc import Callable
@@ -144,52 +143,6 @@ def test_hover_and_focus_tell_more(open_page: Open) -> None:
     assert not tip.is_visible()
     page.keyboard.press("Tab")
     assert active(page, "textContent") == "same"  # one stop for all cells, then the row's link
-
-
-def test_term_is_explained_on_focus(open_page: Open) -> None:
-    page = open_page()
-    page.keyboard.press("Tab")
-    assert active(page, "textContent") == "Skip to the answer"
-    page.keyboard.press("Enter")
-    page.keyboard.press("Tab")
-    assert active(page, "textContent") == "tau"
-    assert page.locator("#page-tip").text_content() == NASTY[1]
-
-
-def test_row_opens_its_numbers(open_page: Open) -> None:
-    page = open_page("#topics")
-    link = page.locator("#topics a.drill").nth(1)
-    link.press("Enter")
-    panel = page.get_by_role("dialog")
-    panel.wait_for()
-    name = "$& $1 `${window.hacked = 7}`"
-    assert panel.get_by_role("heading").text_content() == f"Runs on {name}, $& of {name}"
-    assert panel.locator("thead th").all_text_contents() == ["#", "run", NASTY[2]]
-    assert panel.locator("tbody th").all_text_contents() == [NASTY[i] for i in (2, 3, 0, 1)]
-    figures = panel.locator("tbody td:nth-child(3)").all_text_contents()
-    assert figures == ["0.500", "0.500", "0.100", "–"]
-    page.keyboard.press("Escape")
-    panel.wait_for(state="hidden")
-    playwright.expect(page).to_have_url(re.compile("#topics$"))  # going back takes its time
-    assert active(page, "textContent") == name
-    page.locator("#topics a.drill").last.click()
-    panel.wait_for()
-    assert panel.locator("tbody td:nth-child(3)").first.text_content() == "0.600"
-    page.go_back()
-    panel.wait_for(state="hidden")
-
-
-def test_row_opens_by_address_after_any_sorting(open_page: Open) -> None:
-    page = open_page("#topics/%3C!--%20%3Cscript%3E")
-    panel = page.get_by_role("dialog")
-    panel.wait_for()
-    assert panel.get_by_role("heading").text_content().startswith("Runs on <!-- <script>, ")
-    assert panel.locator("tbody td:nth-child(3)").nth(2).text_content() == "0.400"
-    panel.get_by_role("button", name="Close").click()
-    page.locator("#topics thead button").nth(1).click()
-    page.locator("#topics a.drill").first.click()
-    panel.wait_for()
-    assert panel.locator("tbody td:nth-child(3)").first.text_content() == "0.600"
 
 
 def test_copies_follow_order_and_filter(open_page: Open) -> None:

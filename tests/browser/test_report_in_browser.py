@@ -217,15 +217,6 @@ def test_what_the_data_do_not_answer_is_a_line_with_its_option(open_report: Open
     assert "add a column judge" in text_of(page, "#page-else #judges")
 
 
-def test_tall_figures_open(open_report: Open) -> None:
-    page = open_report("#ranks")
-    drawing = page.locator("#ranks .drawing")
-    before = drawing.bounding_box()["height"]
-    page.locator("#ranks button.whole").click()
-    after = drawing.bounding_box()["height"]
-    assert before < 600 < after, (before, after)
-
-
 def test_print_shows_what_is_open_and_the_answer_on_the_first_sheet(open_report: Open) -> None:
     page = open_report()
     page.locator("#evaluate > details > summary").click()

@@ -73,28 +73,6 @@ def test_tables_show_the_best_first_and_bold(capsys, files):
     assert out.split("mean")[1].split()[:2] == ["1.00", "0.25"]
 
 
-def test_one_row_per_system_is_the_mean_over_its_runs(capsys, write):
-    qrels = write("qrels.txt", QRELS)
-    names = {"x-1": RUN_A, "x-2": RUN_B, "y": RUN_B}
-    texts = {
-        name: text.replace(" a\n", f" {name}\n").replace(" b_1\n", f" {name}\n")
-        for name, text in names.items()
-    }
-    runs = [str(write(f"{name}.run", text)) for name, text in texts.items()]
-    options = ("-m", "AP", "--system-from", "^([^-]+)", "--by", "system", "--quiet")
-    shown = json.loads(call(capsys, "evaluate", qrels, *runs, *options, "--format", "json")[1])
-    assert shown["mean"] == {"AP": {"x": 0.625, "y": 0.25}}
-    assert shown["values"] == [[[0.75, 0.5], [0.5, 0.0]]]
-    assert shown["meta"]["n_instances"] == {"x": 2, "y": 1}
-    sd = shown["meta"]["instance_sd"]["AP"]
-    assert sd["x"] == pytest.approx(0.75 / 2**0.5)  # of the means 1 and .25
-    assert sd["y"] is None
-    _, out, _ = call(capsys, "evaluate", qrels, *runs, *options)
-    assert "0.6250 ± 0.5303" in out
-    assert "1 to 2 instances per system" in out
-    assert "--system-from" in refused(capsys, "evaluate", qrels, *runs, "--by", "system", "--quiet")
-
-
 def test_output_files_are_whole_and_named_formats_apply(capsys, files, tmp_path):
     target = tmp_path / "out.json"
     assert call(capsys, "evaluate", *files, "-o", target, "--quiet") == (0, "", "")

@@ -37,11 +37,8 @@ def printed(capsys, *arguments):
     return json.loads(out)
 
 
-def test_columns_and_names_say_the_same(folder, capsys):
+def test_facets_are_the_columns_of_a_long_table(folder, capsys):
     columns = printed(capsys, "stability", "--scores", folder / "graded.csv")
-    pattern = r"^(?P<system>[^/]+)/(?P<answer>\d)/(?P<judge>\w+)$"
-    names = printed(capsys, "stability", "--scores", folder / "plain.csv", "--facet-from", pattern)
-    assert columns["components"] == names["components"]
     assert columns["facets"] == ["judge", "answer"]
     told = printed(
         capsys, "stability", "--scores", folder / "graded.csv", "--facets", "judge,answer"
@@ -72,7 +69,6 @@ def test_judgments_of_several_judges_are_a_facet(folder, capsys):
         (("stability", "--cost", "grade=1", "--target", ".1"), "costs are of topic, answer, judge"),
         (("stability", "--target", "0"), "target must be a standard error above 0"),
         (("stability", "--facets", "judges"), "unknown facet 'judges': did you mean 'judge'?"),
-        (("stability", "--facet-from", "x(.)"), "must have named groups"),
         (("compare", "--judge", "a=b.qrels"), "--judge requires QRELS RUN..."),
         (("compare", "--test", "wilcoxon"), "three or more judges are a sample"),
     ],

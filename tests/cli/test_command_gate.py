@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -78,30 +79,27 @@ def test_unsure(folder, capsys):
 
 
 def test_holes(folder, capsys):
-    text = (folder / "old").read_text().replace(" d0 ", " unseen ")
+    text = (folder / "worse").read_text().replace(" d1 ", " x1 ").replace(" d2 ", " x2 ")
     (folder / "new").write_text(text)
-    words = ("gate", "qrels", "old", "new", "-m", "P@5", "--margin", ".01")
-    assert call(capsys, *words)[0] == 3, "as likely relevant as others, they do not make good"
-    words += ("--unjudged", "bounded")
+    words = ("gate", "qrels", "old", "new", "-m", "AP=.02")
     code, out, _ = call(capsys, *words)
-    assert code == 4
-    said = "HOLES: P@5 −0.2000, but between −0.2000 and +0.0000 once 120 unjudged documents are"
-    assert out.startswith(said)
-    assert "Judge first: unseen (topic s" in out
-    header, row = (out.splitlines()[k].split() for k in (-5, -3))
-    assert row[header.index("unjudged") + 1] == "120", "behind both limits"
+    assert (code, out.startswith("HOLES: AP −")) == (4, True)
+    assert "It depends on how many are relevant: fail with 0%, " in out
+    assert re.search(r"Judge first: x\d \(topic s", out)
     told = json.loads(call(capsys, *words, "--format", "json")[1])["measures"][0]
-    assert (told["certain"], told["sweep"], len(told["judge_first"])) == (False, [], 10)
+    assert (told["certain"], len(told["sweep"]), len(told["judge_first"])) == (False, 4, 10)
     assert call(capsys, *words, "--on-holes", "fail")[0] == 3
     for let in (("--on-holes", "pass"), ("--on-holes", "ask"), ("--unsure", "pass")):
         assert call(capsys, *words, *let)[0] == 4, "significantly worse as observed"
     # Where it is better as observed, holes may be let through.
-    (folder / "new").write_text(text.replace(" d1 ", " other "))
     words = ("gate", "qrels", "new", "old", *words[4:])
     ways = ("pass", "fail", "ask")
     codes = [call(capsys, *words, "--on-holes", way)[0] for way in ways]
     assert dict(zip(ways, codes, strict=True)) == {"pass": 0, "fail": 3, "ask": 4}
     assert call(capsys, *words, "--unsure", "pass")[0] == 4
+    # Unjudged documents that could only help leave the verdict.
+    (folder / "help").write_text((folder / "old").read_text().replace(" d1 ", " x1 "))
+    assert call(capsys, "gate", "qrels", "old", "help", "-m", "AP=.02")[0] == 0
 
 
 @pytest.mark.parametrize(
@@ -200,7 +198,6 @@ def test_history(folder, capsys):
     lines = [json.loads(line) for line in (folder / "kept/history.jsonl").read_text().splitlines()]
     assert [line["verdict"] for line in lines] == ["pass", "fail"]
     assert len({line["sha256"] for line in lines}) == 2
-    assert "first baseline" in (folder / "kept/history.svg").read_text()
     with open(folder / "qrels", "a") as stream:
         stream.write("s0-0 0 d11 1\n")
     code, _, err = gate(capsys, "same", "--history", "kept")
@@ -345,27 +342,12 @@ def test_a_run_of_other_documents_or_topics_is_refused(folder, capsys):
     assert gate(capsys, "few", "--missing", "zero")[0] in (0, 4)
 
 
-def test_a_loss_that_unjudged_documents_could_make_good_is_a_hole_for_ap(folder, capsys):
-    text = (folder / "worse").read_text()
-    (folder / "fresh").write_text(text.replace(" d1 ", " x1 ").replace(" d2 ", " x2 "))
-    options = ("gate", "qrels", "old", "fresh", "-m", "AP=.02")
-    code, out, _ = call(capsys, *options)
-    assert (code, out.startswith("HOLES")) == (4, True)
-    assert "It depends on how many are relevant: fail with 0%, " in out
-    assert call(capsys, *options, "--unjudged", "not-relevant")[0] == 3
-    # Unjudged documents that could only help leave the verdict.
-    (folder / "help").write_text((folder / "old").read_text().replace(" d1 ", " x1 "))
-    assert call(capsys, "gate", "qrels", "old", "help", "-m", "AP=.02")[0] == 0
-
-
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
         (("-m", "RR"), "RR requires --margin, the loss"),
         (("-m", "RR", "--margin", "-1"), "--margin must be a number of at least 0, got -1.0"),
         (("-m", "RR=much"), "-m RR=much: the margin must be a number"),
-        (("-m", "RR=1_0"), "-m RR=1_0: the margin must be a number"),
-        (("-m", "RR", "--margin", "1_0"), "'1_0' is not a valid float"),
         (("-m", "RR", "--margin", "2"), "a margin of 2 excludes no loss of RR, which lies between"),
         (("-m", "RR=.1", "-m", "RR=.2"), "-m RR is given twice"),
         (("-m", "RR=.1", "--by", "kind"), "'kind' requires information about the topics"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 
 import numpy as np
@@ -75,6 +77,16 @@ def test_runs_are_evaluated(capsys, write):
     expected = (np.var([1.0, 0.5] * 15, ddof=1) + np.var([1, 0.5, 0.5] * 10, ddof=1)) / 2
     assert plans[0]["variance"] == pytest.approx(expected)
     assert plans[0]["pilot_runs"] == 2
+
+
+def test_csv_has_the_numbers_of_json(capsys):
+    asked = ("plan", "--variance", "AP=.114", "--variance", "RR=.2", *ASKED)
+    rows = list(csv.DictReader(io.StringIO(call(capsys, *asked, "--csv")[1])))
+    plans = json.loads(call(capsys, *asked, "--json")[1])["plans"]
+    assert [row["measure"] for row in rows] == ["AP", "RR"]
+    for row, plan in zip(rows, plans, strict=True):
+        assert float(row["variance"]) == plan["variance"]
+        assert (int(row["topics"]), float(row["power"])) == (plan["topics"], plan["power"])
 
 
 def test_t_tests_and_intervals(capsys, pilot):

@@ -105,7 +105,7 @@ def test_what_is_planned_is_told_before_it_starts(capsys, scores, tmp_path):
         *("--budget", "90s"),
     )
     assert code == 0
-    assert "studies (for a budget of 1.5 min): compare" in err
+    assert "studies (for a budget of 90 s): compare" in err
     assert "topics (10,000 splits)" in err
     assert "omitted (the page says why): simulate, instances, components, pools" in err
 

@@ -59,7 +59,7 @@ def test_json_has_the_promised_keys_and_they_agree_with_each_other(capsys, files
     n_pairs = N_RUNS * (N_RUNS - 1) // 2
     assert (result["model"], result["measure"], result["n_samples"]) == ("bootstrap", "AP", SAMPLES)
     assert (result["depth"], result["seed"]) == ("retrieved", 0)
-    assert (result["mode"], result["denominator"], result["graded"]) == ("sound", None, None)
+    assert (result["mode"], result["denominator"]) == ("sound", None)
     assert (result["documents"], result["truncated"]) == ("shared", 0)
     assert len(result["runs"]) == len(result["raw_mean"]) == len(result["simulated_mean"]) == N_RUNS
     assert len(result["topics"]) == N_TOPICS
@@ -100,7 +100,7 @@ def test_json_has_the_promised_keys_and_they_agree_with_each_other(capsys, files
 
 
 def test_pairs_and_runs_in_json_are_those_of_the_data(capsys, files):
-    result = result_of(capsys, *files, "--top", 2)
+    result = result_of(capsys, *files)
     raw = dict(zip(result["runs"], result["per_topic"]["raw"], strict=True))
     simulated = dict(zip(result["runs"], result["simulated_mean"], strict=True))
     for pair in result["pairs"]:
@@ -116,9 +116,9 @@ def test_pairs_and_runs_in_json_are_those_of_the_data(capsys, files):
     spread = (np.array(result["per_topic"]["simulated_sd"]) ** 2).sum(axis=1) ** 0.5 / N_TOPICS
     assert result["simulated_sd"] == pytest.approx(spread, rel=0.25)
     top = result["top_probability"]
-    assert set(top) == {"1", "2"}
+    assert set(top) == {"1", "3"}
     assert sum(top["1"]) == pytest.approx(1)
-    assert sum(top["2"]) == pytest.approx(2)
+    assert sum(top["3"]) == pytest.approx(3)
     order = np.argsort(result["rank"])
     assert [result["raw_mean"][i] for i in order] == sorted(result["raw_mean"], reverse=True)
     for low, high in result["rank_interval"]:
@@ -160,31 +160,21 @@ def test_every_option_reaches_the_study(capsys, files):
     assert result_of(capsys, *files)["bandwidth"] is None
 
 
-@pytest.mark.parametrize(("written", "level"), [("nDCG@10", 1), ("nDCG(rel=2)@10", 2)])
-def test_a_binary_measure_has_a_name_of_its_own_in_every_format(capsys, files, written, level):
-    name = f"binary nDCG@10 (grade ≥ {level})"
-    independent = ("-m", written, "--documents", "independent")
-    result = result_of(capsys, *files, *independent)
-    assert result["measure"] == name
-    scores = sr.evaluate([str(path) for path in files[1:]], files[0], "nDCG@10").mean()[0]
-    graded = result["graded"]
-    assert graded["measure"] == "nDCG@10"
-    assert graded["mean"] == pytest.approx(scores, abs=1e-12)
-    assert graded["tau"] == pytest.approx(scipy.stats.kendalltau(result["raw_mean"], scores)[0])
-    assert graded["leader"] == result["runs"][int(np.argmax(scores))]
+def test_a_binary_measure_has_a_name_of_its_own_in_every_format(capsys, files):
+    name = "binary nDCG@10 (grade ≥ 1)"
+    independent = ("-m", "nDCG@10", "--documents", "independent")
+    assert result_of(capsys, *files, *independent)["measure"] == name
     for form in ("table", "markdown", "latex"):
         out = call(capsys, "simulate", *files, *QUICK, *independent, "--format", form)[1]
-        # Wherever the measure is named it is the binary one, but for the sentence that says so.
         written_name = name.replace("≥", r"$\geq$") if form == "latex" else name
-        assert f"{written_name} was simulated, not nDCG@10" in out
-        assert out.count("nDCG@10") - 1 - out.count("by nDCG@10.") == out.count(written_name)
+        assert out.count("nDCG@10") == out.count(written_name)
         assert f"the ranking by {written_name} has a mean Kendall's tau of" in out
 
 
 def test_shared_documents_keep_their_grades(capsys, files):
     for measure in ("nDCG@10", "ERR@20", "AP"):
         result = result_of(capsys, *files, "-m", measure)
-        assert (result["measure"], result["graded"]) == (measure, None)
+        assert result["measure"] == measure
         scores = sr.evaluate([str(path) for path in files[1:]], files[0], measure)
         assert result["per_topic"]["raw"] == scores.values[0].tolist()
     asked = result_of(capsys, *files, "--documents", "shared")
@@ -235,7 +225,6 @@ def test_a_store_takes_up_where_it_stopped(capsys, files, tmp_path):
         ),
         (["-m", "num_ret", "--model", "kde"], "NumRet cannot be simulated"),
         (["-m", "Bpref"], "Bpref cannot be simulated"),
-        (["-m", "nDCG(rel=2)@10"], "--documents independent simulates its binary version"),
         (["--documents", "shared", "--model", "kde"], "or --documents independent"),
         (["--documents", "shared", "--denominator", "judged"], "or choose --documents independent"),
         (["-m", "AP(judged_only=True)"], "write AP without judged_only"),
@@ -251,7 +240,7 @@ def test_a_store_takes_up_where_it_stopped(capsys, files, tmp_path):
         (["--alpha", "1"], "1.0 is not in the range"),
         (["--missing", "skip"], "'skip' is not one of"),
         (["--device", "tpu"], "'tpu' is not 'cpu'"),
-        (["--top", "6"], "top must lie between 1 and 5, the number of runs, got 6"),
+        (["--top", "6"], "--top was removed in 1.1; "),
         (["--plot", "figure.jpeg"], "must end in .svg, .png or .pdf"),
         (["--plot", "nowhere/figure.svg"], "the folder nowhere does not exist"),
         (["-o", "nowhere/result.json"], "the folder nowhere does not exist"),
@@ -264,9 +253,7 @@ def test_mistakes_are_one_line_and_exit_code_2(capsys, files, arguments, told):
 
 
 @pytest.mark.usefixtures("never")
-@pytest.mark.parametrize(
-    "arguments", [["--top", "6"], ["--plot", "figure.jpeg"], ["-o", "nowhere/result.json"]]
-)
+@pytest.mark.parametrize("arguments", [["--plot", "figure.jpeg"], ["-o", "nowhere/result.json"]])
 def test_what_cannot_be_shown_is_told_before_sampling(capsys, files, arguments):
     assert call(capsys, "simulate", *files, *arguments)[0] == 2
 

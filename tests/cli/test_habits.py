@@ -120,10 +120,8 @@ def test_results_have_csv_and_a_summary(track, capsys):
     result = sr.compare("scores.csv", measure="AP")
     words = ("compare", "--scores", "scores.csv", "-m", "AP")
     assert result.to_csv() == call(capsys, *words, "--csv")[1]
-    assert result.to_csv(track / "pairs.csv", index=False) is None
+    assert result.to_csv(track / "pairs.csv") is None
     assert (track / "pairs.csv").read_text() == result.to_csv()
-    with pytest.raises(sr.InputError, match="no index"):
-        result.to_csv(index=True)
     printed = call(capsys, *words)[1]
     assert printed.startswith(result.summary())
     assert 1 <= result.summary().count("\n") + 1 <= 3
@@ -143,19 +141,6 @@ def test_scores_are_shown_by_evaluate(capsys):
     assert frame["value"].tolist() == kept[kept.measure == "AP"]["value"].tolist()
     err = refused(capsys, "evaluate", "--scores", "scores.csv", "--format", "trec_eval")
     assert "give QRELS RUN..., not scores" in err
-
-
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        (("compare", "qrels.txt", "scores.csv"), "give --scores scores.csv"),
-        (("evaluate", "qrels.txt", "scores.csv"), "give --scores scores.csv"),
-        (("simulate", "qrels.txt", "scores.csv"), "these are scores, not a run: give a run"),
-        (("compare", "qrels.txt", "run-info.csv"), "run-info.csv:1: expected"),
-    ],
-)
-def test_scores_in_place_of_a_run_are_told(capsys, words, told):
-    assert told in refused(capsys, *words, "--quiet")
 
 
 # answers first

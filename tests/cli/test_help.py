@@ -10,7 +10,7 @@ from steadyrank.cli import GROUPS, commands, group
 READING = {
     *("--scores", "--max-input", "--form", "--runs-in-rows", "--missing", "--no-relevant"),
     *("--ties", "--name-from", "--names", "--duplicates", "--run-info", "--team-from"),
-    *("--system-from", "--facet-from", "--lower-is-better", "--higher-is-better", "--collection"),
+    *("--system-from", "--lower-is-better", "--higher-is-better", "--collection"),
     *("--datasets", "--column", "--topic-info", "--cluster-from"),
 }
 OUTPUT = {"--format", "-o", "--seed", "--jobs", "--scheduler", "--quiet", "--version", "--help"}

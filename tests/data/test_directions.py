@@ -8,7 +8,7 @@ import pytest
 import steadyrank as sr
 from steadyrank.data.directions import direction_of
 from steadyrank.data.leaderboard import leaderboard_from_collections
-from steadyrank.measures.kinds import KINDS
+from steadyrank.measures.names import KINDS
 
 NAMES = {
     "lower": "edit_distance levenshtein_distance perplexity word_perplexity byte_perplexity "

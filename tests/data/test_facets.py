@@ -13,7 +13,6 @@ from steadyrank.data.facets import (
     averaged_facets,
     averaged_together,
     facet_cube,
-    facets_from_names,
     facets_of,
     scores_by_judges,
     tidy_judges,
@@ -140,27 +139,6 @@ def test_repeated_samples_of_lm_eval_are_answers(tmp_path):
     scores = sr.read_scores(path)
     assert facets_of(scores) == ("answer",)
     assert averaged_facets(scores).values[0].tolist() == [[0.5, 1.0]]
-
-
-def test_facets_in_the_names_of_runs():
-    scores = sr.Scores(
-        measures=["m"],
-        runs=["a.gpt.1", "a.gpt.2", "a.llama.1", "a.llama.2"],
-        topics=["1"],
-        values=np.arange(4.0)[None, :, None],
-    )
-    pattern = r"\.(?P<judge>\w+)\.(?P<answer>\d)$"
-    found = facets_from_names(scores, pattern)
-    assert found.run_info["system"] == ("a",) * 4
-    assert facet_cube(found, "m").values.shape == (1, 1, 2, 2, 1)
-    with pytest.raises(InputError, match="must have named groups"):
-        facets_from_names(scores, r"\.(\w+)")
-    with pytest.raises(InputError, match="does not match the run 'a.gpt.1'"):
-        facets_from_names(scores, "(?P<judge>claude)")
-    with pytest.raises(InputError, match="not a regular expression"):
-        facets_from_names(scores, "(?P<judge>")
-    with pytest.raises(InputError, match="another run of its system has the same judge"):
-        facet_cube(found, "m", ["judge"])
 
 
 def test_runs_by_several_judges():

@@ -14,7 +14,7 @@ from steadyrank.data.order import (
     qrels_in_order,
     scores_in_order,
 )
-from steadyrank.data.read.qrels import judgments_of
+from steadyrank.data.read.run_files import judgments_of
 
 NAMES = st.lists(st.text(alphabet="ab01²9-", max_size=5), unique=True)
 

@@ -76,35 +76,6 @@ def test_the_json_of_the_guide_is_what_the_commands_print(tmp_path, monkeypatch,
     assert compared == 3
 
 
-@pytest.mark.parametrize(
-    ("words", "code"),
-    [
-        ("compare --scores topics.csv -m AP", 0),
-        ("compare --scores absent.csv -m AP", 2),
-        ("compare --scores topics.csv -m AP --no-such-option", 2),
-        ("gate --scores topics.csv old old2 -m score --margin .02", 0),
-        ("gate --scores topics.csv old worse -m score --margin .02", 3),
-        ("gate --scores topics.csv old noisy -m score --margin .02", 4),
-    ],
-)
-def test_exit_codes_are_those_of_the_guide(words, code, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    rows = [f"{t},{.5 + t / 99},{.5 + t / 99},{.3 + t / 99},{.5 + t / 99 + .1 * (-1) ** t}"
-            for t in range(20)]  # fmt: skip
-    (tmp_path / "topics.csv").write_text("topic,old,old2,worse,noisy\n" + "\n".join(rows))
-    assert run([*words.split(), "--format", "json", "--quiet"]) == code
-    printed = capsys.readouterr()
-    assert (code == 2) == (printed.err.count("\n") == 1)
-    assert (code == 2) == (printed.out == "")
-
-
-def test_a_page_that_is_not_what_is_printed_is_noticed():
-    with pytest.raises(AssertionError):
-        holds({"runs": [{"rank": 1}]}, {"runs": [{"rank": 2}]})
-    with pytest.raises(AssertionError):
-        holds([0.1234], [0.1236])
-
-
 def test_lists_for_agents_have_every_page(llms, tmp_path):
     llms.write(tmp_path)
     index, full = ((tmp_path / name).read_text() for name in ("llms.txt", "llms-full.txt"))

@@ -59,25 +59,6 @@ def test_pictures_are_small_and_say_what_the_page_says():
             assert (DOCS / path).stat().st_size < 50_000, path
 
 
-def test_the_script_draws_what_a_page_leaves_in_figure(tmp_path):
-    page = tmp_path / "page.md"
-    page.write_text(
-        "```python\n>>> from matplotlib.figure import Figure\n>>> figure = Figure()\n"
-        ">>> _ = figure.add_subplot().plot([1, 2], [3, 4])\n>>> print('not shown')\n\n```\n"
-        "![A line that rises.](../images/cases/line.svg)\n"
-    )
-    (made,) = cases.make(page, tmp_path)
-    assert made == tmp_path / "images" / "cases" / "line.svg"
-    assert ElementTree.parse(made).getroot().get("aria-label") == "A line that rises."
-
-
-def test_the_script_refuses_a_picture_without_a_figure(tmp_path):
-    page = tmp_path / "page.md"
-    page.write_text("![Nothing.](../images/cases/none.svg)\n")
-    with pytest.raises(KeyError, match="figure"):
-        cases.make(page, tmp_path)
-
-
 def test_the_pictures_of_a_study_are_drawn_again(tmp_path):
     page = DOCS / "cases" / "reranker.md"
     made = cases.make(page, tmp_path)
@@ -115,12 +96,3 @@ def test_commands_of_a_study_work(page, folder, monkeypatch, capsys):
         assert code == 0, (line, capsys.readouterr().err)
         printed = capsys.readouterr().out
         assert printed or "-o" in words, line
-
-
-@pytest.mark.parametrize("page", STUDIES, ids=NAMES)
-def test_a_study_has_its_parts(page):
-    text = page.read_text("utf-8")
-    assert "\n## Try it on your own data\n" in text
-    assert "\n## For the paper\n" in text
-    assert re.search(r"does not say|none of this says|What the interval", text)
-    assert f"({page.name})" in (DOCS / "cases" / "index.md").read_text("utf-8")

@@ -18,11 +18,6 @@ def test_pages_summarise_the_counts(name):
     assert MAKER["filled"](page, name, table(rows())) == page, "run: python docs/make_evidence.py"
 
 
-def test_a_page_without_a_place_for_its_table_is_refused():
-    with pytest.raises(ValueError, match="levels: expected one place"):
-        MAKER["filled"]("# A page", "levels", "| a |")
-
-
 @pytest.mark.parametrize("name", MAKER["FIGURES"])
 def test_pictures_draw_every_count(name):
     rows, figure = MAKER["FIGURES"][name]

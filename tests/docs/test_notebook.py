@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import ast
 import functools
-import importlib.util
 import json
 import subprocess
-import sys
 import warnings
 from pathlib import Path
 
@@ -62,15 +60,6 @@ def test_a_notebook_holds_no_outputs(notebook):
     cells = cells_of(notebook)
     assert not any(cell.get("outputs") or cell.get("execution_count") for cell in cells)
     assert len({cell["id"] for cell in cells}) == len(cells)
-
-
-@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=NAMES)
-def test_the_first_cell_installs_where_nothing_is_installed(notebook, monkeypatch):
-    called = []
-    monkeypatch.setattr(subprocess, "check_call", called.append)
-    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
-    last_value(code_of(notebook)[0], {})
-    assert called == [[sys.executable, "-m", "pip", "install", "-q", "steadyrank"]]
 
 
 def test_the_notebook_of_results_shows_every_result(shown):

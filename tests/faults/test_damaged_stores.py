@@ -110,15 +110,6 @@ def test_other_settings_are_refused(capsys, data, kept, tmp_path, change, told):
     assert contents(store) == before
 
 
-def test_other_studies_stores_are_refused(capsys, data, kept):
-    collection = str(data / "collection")
-    names = ["--stop-lists", "none", "--lexical", "none", "--models", "BM25", "--quiet"]
-    assert run(["grid", collection, *names, "-m", "AP", "--out", str(kept)]) == 2
-    assert "was made with different settings" in capsys.readouterr().err
-    assert simulate(data, kept, "-m", "P@10") == 2
-    assert "measure" in capsys.readouterr().err
-
-
 def test_two_processes_in_one_store(data, kept, tmp_path, capsys):
     command = [
         *(sys.executable, "-m", "steadyrank", "simulate"),
@@ -134,16 +125,6 @@ def test_two_processes_in_one_store(data, kept, tmp_path, capsys):
     assert simulate(data, kept) == 0
     assert printed == {capsys.readouterr().out}
     assert contents(tmp_path / "store") == contents(kept)
-
-
-def test_two_processes_with_one_folder_of_runs(data, tmp_path):
-    words = ["grid", str(data / "collection"), "--stop-lists", "none", "--lexical", "none"]
-    words += ["--models", "BM25,PL2", "--quiet"]
-    assert run([*words, "--out", str(tmp_path / "b")]) == 0
-    command = [sys.executable, "-m", "steadyrank", *words, "--out", "runs"]
-    both = [subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL) for _ in range(2)]
-    assert [process.wait(timeout=600) for process in both] == [0, 0]
-    assert contents(tmp_path / "runs") == contents(tmp_path / "b")
 
 
 def test_of_many_that_open_a_new_store_at_once_one_wins(tmp_path, monkeypatch):
@@ -166,19 +147,6 @@ def test_of_many_that_open_a_new_store_at_once_one_wins(tmp_path, monkeypatch):
         found = list(threads.map(open_one, range(6)))
     won = json.loads((tmp_path / "s" / SETTINGS).read_text())["seed"]
     assert [store is not None for store in found] == [number % 2 == won for number in range(6)]
-
-
-def test_a_folder_that_becomes_a_store_meanwhile_is_one(tmp_path, monkeypatch):
-    """The other process is done with its settings and a block between two looks."""
-    check = stores._check_empty
-
-    def overtaken(path):
-        monkeypatch.setattr(stores, "_check_empty", check)
-        open_store(path, {"seed": 1}).save("one", {"x": np.arange(3)})
-        check(path)
-
-    monkeypatch.setattr(stores, "_check_empty", overtaken)
-    assert open_store(tmp_path, {"seed": 1}).load("one") is not None
 
 
 def test_where_there_are_no_links_the_last_settings_stay(tmp_path, monkeypatch):

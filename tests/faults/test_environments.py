@@ -35,31 +35,11 @@ def call(folder, *arguments, **environment):
     )
 
 
-@pytest.mark.parametrize("encoding", ["ascii", "cp1252", "latin-1"])
-def test_any_output_encoding_prints_what_it_can(data, encoding):
-    called = call(data, "compare", "qrels.txt", "runs", PYTHONIOENCODING=encoding)
-    assert (called.returncode, called.stderr) == (0, b"")
-    table = called.stdout.decode(encoding)
-    assert "significant" in table
-    assert "\n -----" in table  # the line under the header
-
-
 def test_kernels_say_that_they_need_a_compiler(data):
     called = call(data, "evaluate", "qrels.txt", "runs", NUMBA_DISABLE_JIT="1")
     assert called.returncode == 1
     [line] = called.stderr.decode().splitlines()
     assert line.endswith("which NUMBA_DISABLE_JIT turns off: unset that variable")
-
-
-@pytest.fixture(scope="module")
-def evaluated(data):
-    return call(data, "evaluate", "qrels.txt", "runs").stdout
-
-
-@pytest.mark.parametrize("number", ["0", "00", "-1"])
-def test_no_threads_for_numba_are_no_matter(data, evaluated, number):
-    called = call(data, "evaluate", "qrels.txt", "runs", NUMBA_NUM_THREADS=number)
-    assert (called.returncode, called.stdout) == (0, evaluated)
 
 
 @pytest.mark.slow
@@ -168,26 +148,6 @@ def test_a_home_is_not_needed(data, compared, tmp_path, ordinary, home):
     assert all(line.startswith("steadyrank: ") for line in lines), lines
     assert (place / "result.json").read_bytes() == compared
     assert stat.S_IMODE((place / "figure.svg").stat().st_mode) == 0o600
-
-
-@pytest.mark.parametrize("where", ["MPLBACKEND", "matplotlibrc"])
-def test_a_backend_that_matplotlib_lacks_stops_no_figure(tmp_path, where):
-    (tmp_path / "scores.csv").write_text("topic,a,b\n1,.1,.2\n2,.3,.1\n3,.3,.2\n4,.3,.1\n")
-    environment = {**os.environ, "MPLBACKEND": "nonsense"}
-    if where == "matplotlibrc":
-        del environment["MPLBACKEND"]
-        (tmp_path / "matplotlibrc").write_text("backend: nonsense\n")
-    words = ["compare", "--scores", "scores.csv", "--plot", "a.svg", "-o", "a.txt", "--quiet"]
-    done = subprocess.run(
-        [sys.executable, "-m", "steadyrank", *words],
-        cwd=tmp_path,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-    assert (tmp_path / "a.svg").stat().st_size
 
 
 def test_a_backend_that_matplotlib_lacks_is_an_error_of_the_input_in_python():

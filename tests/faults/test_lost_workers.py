@@ -261,19 +261,6 @@ with distributed.LocalCluster(
 """
 
 
-def test_what_dask_logs_stays_out_of_stderr_from_its_import_on(cluster):
-    code = f"""
-import logging
-from steadyrank.compute.executors import workers
-with workers(scheduler={cluster.scheduler_address!r}) as pool:
-    print(pool.submit(abs, -1).result())
-    for name in ("distributed", "distributed.client", "distributed.core", "tornado.application"):
-        logging.getLogger(name).error("lost")
-"""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "1\n", "")
-
-
 def test_no_scheduler_is_the_callers_mistake(capsys, data, monkeypatch):
     monkeypatch.setattr("steadyrank.compute.clusters.PATIENCE", 1)
     files = [str(data / "qrels.txt"), str(data / "runs")]

@@ -11,7 +11,7 @@ import pytest
 
 import steadyrank as sr
 from steadyrank.cli import run
-from steadyrank.data.write.csv import is_formula
+from steadyrank.data.write import is_formula
 from steadyrank.visible import restored
 
 NAMES = ("caf\udce9", "=c\u202emd", "b")
@@ -43,8 +43,13 @@ def track(write, tmp_path):
     return [str(qrels), str(tmp_path / "runs")]
 
 
-@pytest.mark.parametrize("form", ["txt", "csv", "json", "md", "tex", "html"])
-@pytest.mark.parametrize("command", STUDIES)
+@pytest.mark.parametrize(
+    ("command", "form"),
+    [
+        *((command, "csv") for command in STUDIES),
+        *(("compare", form) for form in ("txt", "json", "md", "tex", "html")),
+    ],
+)
 def test_every_study_writes_names_that_are_not_utf8_as_text(track, tmp_path, command, form):
     out = tmp_path / f"result.{form}"
     assert run([command, *track, *STUDIES[command], "-o", str(out), "--quiet"]) == 0
@@ -85,7 +90,7 @@ def test_scores_under_names_that_are_not_utf8_are_read_back(tmp_path, name):
 
 def test_information_about_runs_is_guarded_and_read_back(tmp_path):
     from steadyrank.data.read.run_info import read_rows
-    from steadyrank.data.write.files import write_info
+    from steadyrank.data.write import write_info
 
     path = tmp_path / "run-info.csv"
     write_info(path, "run", NAMES, {"team": ["=x", "\x1b", "a,b"]})

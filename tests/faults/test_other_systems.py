@@ -110,30 +110,7 @@ def test_a_lock_of_windows_is_waited_for_and_freed(tmp_path, monkeypatch):
     assert asked == [1, 1, 0]
 
 
-def test_a_file_is_flushed_by_a_handle_that_may_write(tmp_path, monkeypatch):
-    """Windows refuses to flush what was opened for reading."""
-    import fcntl
-
-    modes = []
-    flush = os.fsync
-
-    def noted(handle):
-        modes.append(fcntl.fcntl(handle, fcntl.F_GETFL) & os.O_ACCMODE)
-        flush(handle)
-
-    monkeypatch.setattr(os, "fsync", noted)
-    files.write_whole(tmp_path / "a.txt", "text")
-    assert modes == [os.O_RDWR]
-
-
 # paths
-
-
-def test_no_kernel_has_a_path_that_windows_refuses():
-    home = kernel_cache.kernel_home()
-    paths = [path.relative_to(home) for path in home.rglob("*.nb[ic]")]
-    own = [path for path in paths if path.parts.count("steadyrank-kernels") == 0]
-    assert max(map(len, map(str, own)), default=0) <= kernel_cache.LONGEST_BELOW
 
 
 def test_a_home_of_kernels_whose_paths_would_be_too_long_is_passed_over(tmp_path, monkeypatch):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import gzip
 import hashlib
-import json
 import lzma
 import os
 import pickle
@@ -15,7 +14,6 @@ import threading
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 import steadyrank as sr
@@ -129,34 +127,6 @@ def test_pipes_may_be_packed_in_any_way(printed, pack):
     expected = printed(arguments)
     with from_pipes(arguments, pack) as given:
         assert printed(given) == expected
-
-
-def test_pipes_may_hold_any_form_of_a_file(printed, tmp_path):
-    lines = [line.split() for line in Path("qrels.txt").read_text().splitlines()]
-    rows = [
-        {"query_id": topic, "doc_id": document, "relevance": int(grade)}
-        for topic, _, document, grade in lines
-    ]
-    nested: dict[str, dict[str, int]] = {}
-    for row in rows:
-        nested.setdefault(row["query_id"], {})[row["doc_id"]] = row["relevance"]
-    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "qrels.parquet")
-    (tmp_path / "qrels.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    (tmp_path / "qrels.json").write_text(json.dumps(nested))
-    expected = printed(["evaluate", "qrels.txt", *PAIR])
-    for form in ("parquet", "jsonl", "json"):
-        with from_pipes(["evaluate", str(tmp_path / f"qrels.{form}"), *PAIR]) as given:
-            assert printed(given) == expected
-
-
-def test_a_fifo_is_a_file(printed, tmp_path):
-    expected = printed(["evaluate", "qrels.txt", PAIR[0]])
-    fifo = tmp_path / "fifo"
-    os.mkfifo(fifo)
-    writer = threading.Thread(target=fifo.write_bytes, args=(Path(PAIR[0]).read_bytes(),))
-    writer.start()
-    assert printed(["evaluate", "qrels.txt", str(fifo)]) == expected
-    writer.join()
 
 
 def test_pages_know_the_content_of_pipes(printed, tmp_path, drawn_nowhere):

@@ -194,21 +194,3 @@ def test_a_cluster_that_does_not_answer_is_told_of_soon(data, capsys, monkeypatc
     assert (code, out) == (2, "")
     assert "does not answer after 1 seconds: is this the port of a scheduler" in err
     assert len(err.splitlines()) == 1
-
-
-def test_encryption_without_certificates_is_one_line(data, capsys):
-    code, out, err = evaluate("tls://127.0.0.1:9", capsys)
-    assert (code, out) == (2, "")
-    assert "no Dask scheduler answers at 'tls://127.0.0.1:9': TLS expects" in err
-    assert len(err.splitlines()) == 1
-
-
-def test_a_scheduler_of_another_dask_is_one_line(data, capsys, monkeypatch):
-    def fail(*args, **options):
-        raise KeyError("compression\nnegotiated")
-
-    monkeypatch.setattr(distributed, "Client", fail)
-    code, out, err = evaluate("tcp://127.0.0.1:9", capsys)
-    assert (code, out) == (2, "")
-    assert "no Dask scheduler answers" in err
-    assert len(err.splitlines()) == 1

@@ -7,17 +7,15 @@ import os
 import stat
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 import steadyrank as sr
 from steadyrank.cli import run
-from steadyrank.compute.files import STALE, is_unfinished, sweep, write_whole
+from steadyrank.compute.files import write_whole
 from steadyrank.compute.stores import open_store
 from steadyrank.data.read.datasets import read_topics
-from steadyrank_lab.retrieval.makers.runs import open_run_folder
 
 SOURCE = Path(sr.__file__).parents[1]
 
@@ -85,18 +83,6 @@ def test_two_processes_may_write_one_result_at_once(scores):
     ]
 
 
-def test_only_our_own_litter_is_swept_away(tmp_path):
-    ours = ".result.json.a1b2c_d4.steadyrank"
-    theirs = [".steadyrank", ".notes.steadyrank", ".a.b.steadyrank", "x.a1b2c3d4.steadyrank"]
-    for name in (ours, *theirs):
-        (tmp_path / name).write_text("")
-        os.utime(tmp_path / name, (time.time() - 2 * STALE,) * 2)
-    sweep(tmp_path)
-    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(theirs)
-    assert is_unfinished(ours)
-    assert is_unfinished(f".{'x' * 40}.a1b2c3d4.steadyrank")
-
-
 @pytest.mark.parametrize(
     "settings",
     [b"", b"{", b"[]", b"null", b"\xff\xfe", b"[" * 100_000, b'{"format": ' + b"9" * 5_000 + b"}"],
@@ -109,13 +95,6 @@ def test_damaged_settings_of_a_store_are_an_input_error(tmp_path, settings):
         open_store(tmp_path / "store", {"seed": 0})
 
 
-def test_run_information_of_grids_has_no_formulas(tmp_path):
-    folder = open_run_folder(tmp_path / "runs", {"seed": 0})
-    folder.finish(["=1+1", "b"], [{"model": "@SUM(A1)"}, {"model": "-x"}])
-    lines = (tmp_path / "runs" / "run-info.csv").read_text().splitlines()
-    assert lines == ["run,model", "'=1+1,'@SUM(A1)", "b,'-x"]
-
-
 def test_scores_beyond_all_measures_are_refused_by_reports(scores, capfd):
     text = Path("scores.csv").read_text().replace("0.01", "1e308").replace("AP,", "clicks,")
     Path("scores.csv").write_text(text)
@@ -123,17 +102,6 @@ def test_scores_beyond_all_measures_are_refused_by_reports(scores, capfd):
     assert run(["report", *words, "--out", "page.html"]) == 2
     assert "a score is beyond" in capfd.readouterr().err
     assert not Path("page.html").exists()
-
-
-@pytest.mark.parametrize("name", ["self", "columns", "run_info", "scores", "name", "values"])
-def test_whatever_a_column_is_called_it_is_data(scores, capfd, name):
-    Path("info.csv").write_text(f"run,{name}\na,x\nbb,y\n")
-    assert run([*scores, "--run-info", "info.csv", "--format", "json"]) == 0
-    assert capfd.readouterr().err == ""
-    read = sr.read_scores("scores.csv").with_run_info(**{name: ["x", "y"]})
-    assert read.with_topic_info(**{name: [*"abcde"]}).topic_info[name] == tuple("abcde")
-    sr.write_scores(read, "scores.parquet")
-    assert sr.read_scores("scores.parquet").run_info[name] == ("x", "y")
 
 
 def test_a_carriage_return_that_would_join_two_topics_is_refused(tmp_path):

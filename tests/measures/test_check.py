@@ -60,20 +60,6 @@ def test_what_is_wrong_or_odd_with_a_run(topics, level, told):
     assert result.is_sound == (level == "odd")
 
 
-@pytest.mark.parametrize(
-    "topics",
-    [
-        {"1": {"d1": 3, "d2": 2, "d3": 1}, "2": {"d2": 9, "d1": 8, "y": 7}},
-        {"1": {"d1": 1, "d2": 1 / 2, "d3": 1 / 3}, "2": {"d2": 1, "d1": 0.5}},
-    ],
-)
-def test_scores_that_are_ranks_are_noted_and_not_odd(topics):
-    """Evaluation and shared documents take the order alone."""
-    found, result = findings(ranked(**topics))
-    assert result.runs[-1].rank_like
-    assert not any("ranks" in what for what in found.values())
-
-
 def test_judgments_without_relevant_or_without_other_documents():
     assert (
         "no topic has a relevant" in findings(ranked(**GOOD), {"1": {"d1": 0}})[0]["wrong", "qrels"]
@@ -128,11 +114,11 @@ def test_the_command_tells_and_exits(write, capsys):
     qrels = write("q.txt", "1 0 d1 1\n1 0 d2 0\n")
     good = write("good.run", "1 Q0 d1 1 9 good\n1 Q0 d2 2 8.5 good\n1 Q0 d3 2 4 good\n")
     assert run_command(["check", str(qrels), str(good)]) == 0
-    assert capsys.readouterr().out.startswith("No errors; no warnings.")
+    assert capsys.readouterr().out.startswith("No errors; nothing odd in the files.")
     bad = write("bad.run", "1 Q0 d1\n")
     assert run_command(["check", str(qrels), str(good), str(bad)]) == 2
     out = capsys.readouterr().out
-    assert out.startswith("1 error: results would be wrong; no warnings.")
+    assert out.startswith("1 error: results would be wrong; nothing odd in the files.")
     assert "expected 6 fields" in out
     assert run_command(["check", str(qrels), str(bad), "--format", "json"]) == 2
     result = json.loads(capsys.readouterr().out)

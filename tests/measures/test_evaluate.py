@@ -93,38 +93,26 @@ def make_files(folder, n_runs=6):
 MEASURES = ["AP", "nDCG@10", "nDCG", "ERR@20", "Q", "Twist", "RBP", "Pplus", "Judged@10"]
 
 
-def test_one_two_and_four_threads_give_the_same_bytes(tmp_path):
+def test_threads_processes_and_ways_to_read_give_the_same_bytes(tmp_path):
     qrels, runs = make_files(tmp_path)
     results = [quietly(runs, qrels, MEASURES, jobs=jobs) for jobs in (1, 2, 4)]
-    assert len({result.values.tobytes() for result in results}) == 1
-    lazily = quietly(sr.read_runs(runs), sr.read_qrels(qrels), MEASURES)
-    assert lazily.values.tobytes() == results[0].values.tobytes()
-    in_memory = quietly(list(sr.read_runs(runs)), sr.read_qrels(qrels), MEASURES)
-    assert in_memory.values.tobytes() == results[0].values.tobytes()
-
-
-def test_any_executor_gives_the_same_bytes(tmp_path):
-    qrels, runs = make_files(tmp_path)
-    expected = quietly(runs, qrels, MEASURES).values.tobytes()
+    read = sr.read_qrels(qrels)
+    results.append(quietly(sr.read_runs(runs), read, MEASURES))
+    results.append(quietly(list(sr.read_runs(runs)), read, MEASURES))
     with ThreadPoolExecutor(3) as threads:
-        assert quietly(runs, qrels, MEASURES, executor=threads).values.tobytes() == expected
+        results.append(quietly(runs, qrels, MEASURES, executor=threads))
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as processes:
-        assert quietly(runs, qrels, MEASURES, executor=processes).values.tobytes() == expected
+        results.append(quietly(runs, qrels, MEASURES, executor=processes))
+    assert len({result.values.tobytes() for result in results}) == 1
 
 
 def test_a_dask_cluster_gives_the_same_bytes(tmp_path):
     distributed = pytest.importorskip("distributed")
     qrels, runs = make_files(tmp_path)
-    expected = quietly(runs, qrels, MEASURES).values.tobytes()
-    with (
-        warnings.catch_warnings(),
-        distributed.LocalCluster(
-            n_workers=1, threads_per_worker=2, processes=False, dashboard_address=":0"
-        ) as cluster,
-    ):
-        warnings.simplefilter("ignore")
-        scores = sr.evaluate(runs, qrels, MEASURES, scheduler=cluster.scheduler_address)
-    assert scores.values.tobytes() == expected
+    options = {"n_workers": 1, "threads_per_worker": 2, "processes": False}
+    with distributed.LocalCluster(**options, dashboard_address=":0") as cluster:
+        scores = quietly(runs, qrels, MEASURES, scheduler=cluster.scheduler_address)
+    assert scores.values.tobytes() == quietly(runs, qrels, MEASURES).values.tobytes()
 
 
 def test_a_scheduler_that_is_not_there_is_an_error_not_a_wait(tmp_path, monkeypatch):
@@ -159,13 +147,10 @@ def test_runs_reused_in_memory_are_not_disturbed_by_files_read_in_between(tmp_pa
     assert all(np.array_equal(run.scores, old) for run, old in zip(kept, before, strict=True))
 
 
-def test_ties_on_average_and_at_their_extremes():
+def test_ties_on_average():
     qrels = sr.qrels_from_dict({"1": {"a": 1}, "2": {"a": 1}})
     tied = run(**{"1": {"a": 1.0, "b": 1.0}, "2": {"a": 2.0, "b": 1.0}})
-    average = sr.evaluate(tied, qrels, "AP", ties="average", tie_bounds=True)
-    assert average.values.tolist() == [[[0.75, 1.0]]]
-    assert average.meta["tie_bounds"] == {"AP": {"a": [0.75, 1.0]}}
-    assert sr.evaluate(tied, qrels, "AP", tie_bounds=True).mean().item() == 0.75
+    assert sr.evaluate(tied, qrels, "AP", ties="average").values.tolist() == [[[0.75, 1.0]]]
     with pytest.raises(sr.InputError, match="Twist has no known expectation"):
         sr.evaluate(tied, qrels, ["AP", "Twist"], ties="average")
 
@@ -209,3 +194,68 @@ def test_who_says_the_level_is_not_warned():
 def test_the_first_measure_by_default_is_the_one_for_the_judgments():
     assert sr.evaluate(RANKED, BINARY).measures == ("AP", "nDCG@10", "P@10")
     assert sr.evaluate(RANKED, GRADED).measures == ("nDCG@10", "AP", "P@10")
+
+
+# A user's own measure.
+
+
+@pytest.fixture
+def data():
+    rng = np.random.default_rng(5)
+    qrels = sr.qrels_from_dict(
+        {f"{t}": {f"d{d}": int(rng.integers(-1, 3)) for d in range(30)} for t in range(15)}
+    )
+    rankings = {f"{t}": {f"d{d}": rng.random() for d in range(10, 50)} for t in range(15)}
+    return sr.run_from_dict(rankings, name="a"), qrels
+
+
+def test_a_measure_of_one_s_own_agrees_with_the_built_in_one(data):
+    def own(ranked, judged):
+        precisions = np.cumsum(ranked > 0) / np.arange(1, len(ranked) + 1)
+        score = precisions[ranked > 0].sum() / (judged > 0).sum()
+        judged[:] = ranked[:] = 7  # it may scribble on its arguments
+        return score
+
+    measure = sr.register_measure("OwnAP", own)
+    scores = sr.evaluate(*data, ["AP", "OwnAP", "AP@5", measure @ 5, "nDCG"])
+    assert np.allclose(scores.matrix("AP"), scores.matrix("OwnAP"), rtol=0, atol=1e-15)
+    assert np.allclose(scores.matrix("AP@5"), scores.matrix("OwnAP@5"), rtol=0, atol=1e-15)
+    assert np.array_equal(scores.matrix("nDCG"), sr.evaluate(*data, "nDCG").matrix())
+
+
+def test_a_name_means_what_was_registered_last(data):
+    refused("Later", sr.evaluate, *data, "Later@5")
+    for value in (0.25, 0.75):
+        sr.register_measure("Later", lambda ranked, judged, value=value: value)
+        assert (sr.evaluate(*data, "Later@5").values == value).all()
+    assert repr(sr.parse_measure("Later@3")) == "Later@3"
+    refused("did you mean 'Later'", sr.parse_measure, "Latr", error=sr.UnknownNameError)
+
+
+def test_the_grades_handed_over_are_those_of_the_files():
+    seen = []
+
+    def spy(ranked, judged):
+        seen.append((ranked.tolist(), judged.tolist()))
+        return 0.5
+
+    qrels = sr.qrels_from_dict({"1": {"a": 2, "b": -1, "c": 0, "e": 1}, "2": {"a": 0}})
+    one = run("r", **{"1": {"x": 9, "b": 8, "a": 7, "c": 6}, "2": {"a": 1}})
+    sr.register_measure("Spy", spy)
+    scores = quietly(one, qrels, "Spy", no_relevant="skip")
+    assert seen == [([0, -1, 2, 0], [2, 1, 0, -1])]
+    assert np.array_equal(scores.values[0, 0], [0.5, np.nan], equal_nan=True)
+
+
+@pytest.mark.parametrize(
+    "function", [lambda ranked, judged: None, lambda ranked, judged: 1 / 0, lambda ranked: 1.0]
+)
+def test_functions_that_give_no_number_are_told(data, function):
+    sr.register_measure("Broken", function)
+    refused("measure Broken failed: .*must turn", sr.evaluate, *data, "Broken")
+
+
+@pytest.mark.parametrize("name", ["AP", "map", "ndcg", "P_10", "rbp95", "1st", "a b", "x@5", ""])
+def test_names_that_are_taken_or_no_names_are_refused(name):
+    with pytest.raises(sr.InputError):
+        sr.register_measure(name, lambda ranked, judged: 0.0)

@@ -24,7 +24,7 @@ CANONICAL = words(
     nG(gains=(0,1,3))@1 Twist Twist(rel=2) Success@5 Judged Judged@10 nDCG(judged_only=True)@10
     AP(rel=2,judged_only=True) Bpref Bpref(rel=2) infAP IPrec@0.1 IPrec@0.0 IPrec@1.0
     IPrec(rel=2,judged_only=True)@0.25 SetP SetP(relative=True) SetR(rel=2) SetF(beta=0.5) SetAP
-    NumRet NumRet(rel=2) NumRel NumRelRet(rel=2) Compat Compat(p=0.9,normalize=False)
+    NumRet NumRet(rel=2) NumRel NumRelRet(rel=2) Compat Compat(p=0.9)
     """
 )
 
@@ -98,13 +98,9 @@ def test_measures_are_built_by_calling_and_by_at():
     assert Measure("nDCG")(gains=[0, 1, 3]) == parse_measure("nDCG(gains=(0,1,3))")
     assert Measure("RBP")(rel=2, p=0.5) == Measure("RBP")(p=0.5)(rel=2)
     assert Measure("AP")(rel=2) != Measure("AP")(rel=3)
-
-
-def test_parameters_fall_back_to_their_defaults():
     assert Measure("RBP").parameter("p") == 0.8
-    assert Measure("RBP")(p=0.5).parameter("p") == 0.5
-    assert Measure("AP").parameter("rel") == 1
     assert Measure("nDCG").parameter("gains") is None
+    refused("unknown measure 'ndcg'", Measure, "ndcg", error=sr.UnknownNameError)
 
 
 @pytest.mark.parametrize(
@@ -139,23 +135,6 @@ def test_a_missing_cutoff_is_asked_for():
         refused("needs its cutoff", parse_measure, name)
 
 
-@pytest.mark.parametrize(
-    ("name", "reason"),
-    [
-        ("alpha_nDCG@10", "judgments per subtopic"),
-        ("α-nDCG@10", "judgments per subtopic"),
-        ("ERR-IA@20", "judgments per subtopic"),
-        ("gm_map", "all topics together"),
-        ("num_q", "all topics together"),
-        ("11pt_avg", "obsolete"),
-        ("hits@10", "NumRelRet.*Success@k"),
-        ("INST", "of its family"),
-    ],
-)
-def test_a_measure_that_is_left_out_is_answered_with_the_reason(name, reason):
-    refused(f"is not computed: .*{reason}", parse_measure, name, error=sr.UnknownNameError)
-
-
 def test_measures_of_ir_measures_are_understood():
     import ir_measures as m
 
@@ -170,7 +149,9 @@ def test_measures_of_ir_measures_are_understood():
     }
     for theirs, ours in pairs.items():
         assert str(parse_measure(theirs)) == ours
-    refused("alpha_nDCG.*subtopic", parse_measure, m.alpha_nDCG @ 10, error=sr.UnknownNameError)
+    refused(
+        "unknown measure .alpha_nDCG", parse_measure, m.alpha_nDCG @ 10, error=sr.UnknownNameError
+    )
 
 
 @pytest.mark.parametrize("text", ["Rprec@10", "Twist@5", "r-precision@5", "Rprec_10", "nG@2"])
@@ -196,7 +177,7 @@ def test_a_cutoff_is_a_whole_number():
         ERR(max_rel=2.5) Q(beta=-1) Q(beta=inf) Q(beta=nan) nDCG(dcg='log') nDCG(dcg=2)
         nDCG(gains=3) nDCG(gains=(0)) nDCG(gains=()) nDCG(gains=(0,-1)) nDCG(gains=(0,3,1))
         nDCG(gains=(0,nan)) nDCG(gains=(0,inf)) nDCG(gains=(0,x)) nDCG(gains=[0,1,3]) rbp.0
-        IPrec@1.5 IPrec@-0.1 IPrec@nan IPrec@x AP(judged_only=1) Compat(normalize=no)
+        IPrec@1.5 IPrec@-0.1 IPrec@nan IPrec@x AP(judged_only=1) Compat(p=no)
         SetP(relative=2)
         """
     ),
@@ -208,21 +189,18 @@ def test_a_value_that_a_parameter_does_not_take_is_refused(text):
 
 
 @pytest.mark.parametrize(
-    "text",
+    "thing",
     [
-        *("", "   ", "AP P@5", "ndcg_cut_10@5"),
         *words(
             "@ @10 ( () (rel=2) AP( AP(rel=2 AP) AP(rel=2)@ AP@ P@5@10 AP(rel=2)x AP(2) AP(rel)"
         ),
+        *words("P_١٠ P@١٠ AP(rel=1_0) rbp.5,10 AP(nonsense,rel=2) AP((2)rel=3) ndcg_cut_10@5"),
+        *("", "   ", 5, None, ["AP", 3], b"AP", "AP(rel=2)(rel=3)", "AP(rel=2,rel=3)"),
     ],
 )
-def test_text_that_is_no_name_is_refused(text):
+def test_what_is_no_name_is_refused(thing):
     with pytest.raises(sr.InputError):
-        parse_measure(text)
-
-
-def test_an_unknown_name_given_to_the_class_is_refused():
-    refused("unknown measure 'ndcg'", Measure, "ndcg", error=sr.UnknownNameError)
+        parse_measures(thing)
 
 
 def parse_or_refuse(text):
@@ -237,12 +215,6 @@ def parse_or_refuse(text):
 reproducible = settings(max_examples=300, deadline=None, derandomize=True)
 
 
-@reproducible
-@given(st.text())
-def test_no_text_raises_anything_but_an_input_error(text):
-    parse_or_refuse(text)
-
-
 PIECES = [*KINDS, " ", "\n", "(0,1,3)"]
 PIECES += words(
     """
@@ -253,8 +225,8 @@ PIECES += words(
 
 
 @reproducible
-@given(st.lists(st.sampled_from(PIECES), max_size=12).map("".join))
-def test_no_jumble_of_a_name_s_pieces_raises_anything_but_an_input_error(text):
+@given(st.text() | st.lists(st.sampled_from(PIECES), max_size=12).map("".join))
+def test_no_text_raises_anything_but_an_input_error(text):
     parse_or_refuse(text)
     try:
         assert parse_measures(text)
@@ -272,7 +244,6 @@ VALUES = {
     "judged_only": st.booleans(),
     "relative": st.booleans(),
     "residual": st.booleans(),
-    "normalize": st.booleans(),
     "dcg": st.sampled_from(["log2", "exp-log2"]),
     "gains": st.lists(st.floats(0, 1e300) | st.integers(0, 100), min_size=1, max_size=5).map(
         lambda gains: (0, *sorted(gains))
@@ -302,18 +273,6 @@ def test_every_measure_can_be_written_and_read_again(measure):
     assert again == measure
     assert repr(again) == repr(measure)
     assert parse_measure(repr(measure).replace(",", ", ").replace("=", " = ")) == measure
-
-
-@pytest.mark.parametrize(
-    "thing",
-    [
-        *words("P_١٠ P@١٠ AP(rel=1_0) rbp.5,10 AP(rel=) AP(nonsense,rel=2) AP((2)rel=3)"),
-        *(5, None, ["AP", 3], b"AP", "AP(rel=2)(rel=3)", "AP(rel=2,rel=3)"),
-    ],
-)
-def test_what_is_no_name_is_refused(thing):
-    with pytest.raises(sr.InputError):
-        parse_measures(thing)
 
 
 def test_numbers_of_numpy_s_are_numbers():

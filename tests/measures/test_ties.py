@@ -1,4 +1,4 @@
-"""Tied documents: expectations and extreme orders against enumeration, simulation, closed forms.
+"""Tied documents: expectations against enumeration, simulation, closed forms.
 
 The measures are written out again here, once for lists and once for matrices of orders,
 from their definitions and without anything of the package.
@@ -16,17 +16,15 @@ from functools import partial
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from plain_tables import words
 
 from steadyrank.data.qrels import qrels_from_dict
 from steadyrank.data.run import run_from_dict
 from steadyrank.errors import InputError
-from steadyrank.measures import names, own
+from steadyrank.measures import names
 from steadyrank.measures.names import parse_measure
 from steadyrank.measures.scoring import find_judged_documents, prepare, score_topics
-from steadyrank.measures.tie_orders import _has_ties, expected_scores, has_expectation, tie_bounds
+from steadyrank.measures.ties import expected_scores, has_expectation
 
 TOP = 3
 """The largest grade of every collection here."""
@@ -127,20 +125,6 @@ def binary_preference(ranked, judged, rel=1):
     return total / n_relevant
 
 
-def n_retrieved(ranked, rel):
-    return len(relevant_ranks(ranked, rel, ENDLESS))
-
-
-def set_precision(ranked, judged, rel=1, relative=False):
-    most = min(len(ranked), sum(g >= rel for g in judged)) if relative else len(ranked)
-    return n_retrieved(ranked, rel) / most
-
-
-def set_f(ranked, judged, rel=1, beta=1.0):
-    p, r = set_precision(ranked, judged, rel), recall(ranked, judged, ENDLESS, rel)
-    return (1 + beta) * p * r / (beta * p + r) if p else 0.0
-
-
 def residual(ranked, judged, p=0.8, k=ENDLESS):
     """What the unjudged documents and all beyond the list would weigh."""
     unjudged = [r for r, g in enumerate(ranked[:k], 1) if g is None or g < 0]
@@ -213,21 +197,8 @@ REFERENCES = {
     "Bpref(rel=2)": partial(binary_preference, rel=2),
     "Bpref(judged_only=True)": condensed(binary_preference),
 }
-WHATEVER_THE_ORDER = {
-    "SetP": set_precision,
-    "SetP(relative=True)": partial(set_precision, relative=True),
-    "SetP(judged_only=True)": condensed(set_precision),
-    "SetR": partial(recall, k=ENDLESS),
-    "SetF(beta=0.5)": partial(set_f, beta=0.5),
-    "SetAP": lambda ranked, judged: set_precision(ranked, judged) * recall(ranked, judged, ENDLESS),
-    "NumRet": lambda ranked, judged: float(len(ranked)),
-    "NumRet(rel=2)": lambda ranked, judged: float(n_retrieved(ranked, 2)),
-    "NumRet(judged_only=True)": condensed(lambda ranked, judged: float(len(ranked))),
-    "NumRel": lambda ranked, judged: float(sum(g >= 1 for g in judged)),
-    "NumRelRet": lambda ranked, judged: float(n_retrieved(ranked, 1)),
-}
-NOT_MONOTONE = ("Pplus", "Twist", "infAP")
-NO_EXPECTATION = ("IPrec@0.4", "Compat")
+OF_SETS = ("SetP", "SetR", "SetF", "SetAP", "NumRet", "NumRel", "NumRelRet")
+NO_EXPECTATION = ("Pplus", "Twist", "infAP", "IPrec@0.4", "Compat")
 
 
 # --- collections
@@ -316,108 +287,15 @@ def test_every_order_of_small_lists(small, measure):
     recipes = recipes_of([measure], qrels)
     expected = expected_scores(run, qrels, recipes, missing=-5.0, no_relevant=np.nan)
     np.testing.assert_allclose(expected[0, :-1], mean, rtol=0, atol=1e-12)
-    lowest, highest = tie_bounds(run, qrels, recipes, missing=-5.0, no_relevant=np.nan)
-    np.testing.assert_allclose(lowest[0, :-1], smallest, rtol=0, atol=1e-12)
-    np.testing.assert_allclose(highest[0, :-1], largest, rtol=0, atol=1e-12)
-    lacking = 1.0 if "residual" in measure else -5.0
-    assert expected[0, -1] == lowest[0, -1] == highest[0, -1] == lacking
+    assert expected[0, -1] == (1.0 if "residual" in measure else -5.0)
     assert np.isnan(mean).sum() < len(mean) - 100
     assert (largest - smallest > 0.01).sum() > 10 or measure in ("P@20", "Judged")
 
 
-@pytest.mark.parametrize("measure", WHATEVER_THE_ORDER)
-def test_measures_of_sets_are_the_same_in_every_order(small, measure):
-    run, qrels, topics, _ = small
-    recipes = recipes_of([measure], qrels)
-    expected = expected_scores(run, qrels, recipes, missing=-5.0, no_relevant=np.nan)
-    bounds = tie_bounds(run, qrels, recipes, missing=-5.0, no_relevant=np.nan)
-    np.testing.assert_array_equal(bounds[0], bounds[1])
-    np.testing.assert_allclose(expected, bounds[0], rtol=1e-12)
-    for t, (topic, (documents, _)) in enumerate(topics.items()):
-        judged = list(qrels.judgments(topic).values())
-        if recipes[0].level > 0 and max(judged) < recipes[0].level:
-            assert np.isnan(expected[0, t])
-            continue
-        score = WHATEVER_THE_ORDER[measure]([grade for _, grade in documents], judged)
-        assert expected[0, t] == pytest.approx(score, rel=0, abs=1e-12), (topic, documents)
-    assert expected[0, -1] == (1.0 if measure == "NumRel" else -5.0)
-
-
-def inferred_ap(ranked, judged):
-    total, found, other, unjudged = 0.0, 0, 0, 0
-    for r, grade in enumerate(ranked, 1):
-        if is_relevant(grade, 1):
-            share = (found + 1e-5) / (found + other + 2e-5)
-            total += (1 + (found + other + unjudged) * share) / r
-        found += is_relevant(grade, 1)
-        other += grade == 0
-        unjudged += grade is not None and grade < 0
-    return total / sum(g >= 1 for g in judged)
-
-
-def interpolated_precision(ranked, judged):
-    ranks = relevant_ranks(ranked, 1, ENDLESS)
-    needed = int(0.4 * sum(g >= 1 for g in judged) + 0.9)
-    return max((n / r for n, r in enumerate(ranks, 1) if n >= needed), default=0.0)
-
-
-def compatibility(ranked, judged, p=0.95):
-    """Two lists of documents by place, and what they share at every depth."""
-    ranking = [f"d{r}" for r in range(len(ranked))]
-    pool = [(-grade, r, f"d{r}") for r, grade in enumerate(ranked) if is_relevant(grade, 1)]
-    left = Counter(g for g in judged if g >= 1) - Counter(g for g in ranked if is_relevant(g, 1))
-    pool += [(-grade, 99, f"m{grade}-{i}") for grade, n in left.items() for i in range(n)]
-    ideal = [document for *_, document in sorted(pool)]
-    depths = range(1, max(len(ranking), len(ideal)) + 1)
-
-    def overlap(mine, other):
-        return sum(p ** (d - 1) * len({*mine[:d]} & {*other[:d]}) / d for d in depths)
-
-    return overlap(ranking, ideal) / overlap(ideal, ideal)
-
-
-@pytest.mark.parametrize(
-    ("measure", "reference"),
-    [("IPrec@0.4", interpolated_precision), ("Compat", compatibility)],
-    ids=["IPrec", "Compat"],
-)
-def test_bounds_of_measures_without_expectation(small, measure, reference):
-    run, qrels, *_ = small
-    _, smallest, largest = enumerate_scores(small, reference, 1)
-    recipes = recipes_of([measure], qrels)
-    lowest, highest = tie_bounds(run, qrels, recipes, no_relevant=np.nan)
-    np.testing.assert_allclose(lowest[0, :-1], smallest, rtol=0, atol=1e-12)
-    np.testing.assert_allclose(highest[0, :-1], largest, rtol=0, atol=1e-12)
-
-
-def test_bounds_of_inferred_ap_hold_where_no_grade_is_negative():
-    rng = np.random.default_rng(2)
-    topics = {
-        topic: ([(s, None if g is not None and g < 0 else g) for s, g in documents], [0, 1])
-        for topic, (documents, _) in draw_topics(rng, 100, 6, 3).items()
-    }
-    run, qrels = collection(topics)
-    orders = {t: sizes_of_orders(documents) for t, (documents, _) in topics.items()}
-    _, smallest, largest = enumerate_scores((run, qrels, topics, orders), inferred_ap, 1)
-    lowest, highest = tie_bounds(run, qrels, recipes_of(["infAP"], qrels))
-    np.testing.assert_allclose(lowest[0, :-1], smallest, rtol=0, atol=1e-12)
-    np.testing.assert_allclose(highest[0, :-1], largest, rtol=0, atol=1e-12)
-
-
-def test_the_extreme_orders_of_inferred_ap_may_change_places():
-    """A pooled document above a relevant one says that more of the pool is relevant there."""
-    documents = [(3, 1), (2, None), (1, -1), (1, 1)]
-    run, qrels = collection({"1": (documents, [])})
-    lowest, highest = tie_bounds(run, qrels, recipes_of(["infAP"], qrels))
-    orders = [inferred_ap([1, None, *last], [1, 1, -1]) for last in ([1, -1], [-1, 1])]
-    assert orders[1] > orders[0], "the better grade last"
-    assert (lowest[0, 0], highest[0, 0]) == pytest.approx(tuple(orders))
-
-
 def test_all_measures_are_tested():
-    tested = {parse_measure(measure).name for measure in (*REFERENCES, *WHATEVER_THE_ORDER)}
+    tested = {parse_measure(measure).name for measure in REFERENCES} | {*OF_SETS}
     assert tested == {name for name in names.KINDS if has_expectation(names.Measure(name))}
-    others = {parse_measure(measure).name for measure in (*NOT_MONOTONE, *NO_EXPECTATION)}
+    others = {parse_measure(measure).name for measure in NO_EXPECTATION}
     assert tested | others == set(names.KINDS)
 
 
@@ -484,54 +362,11 @@ def test_without_ties_it_is_the_score():
         for topic, (d, missed) in topics.items()
     }
     run, qrels = collection(topics)
-    assert not _has_ties(run)
-    recipes = recipes_of(REFERENCES, qrels)
+    recipes = recipes_of([*REFERENCES, *OF_SETS], qrels)
     options = {"missing": 0.25, "no_relevant": 0.5}
     plain = score_topics(find_judged_documents(run, qrels), qrels, recipes, **options)
     expected = expected_scores(run, qrels, recipes, **options)
     np.testing.assert_allclose(expected, plain, rtol=1e-12, atol=1e-12)
-    recipes = recipes_of([*REFERENCES, *NOT_MONOTONE], qrels)
-    plain = score_topics(find_judged_documents(run, qrels), qrels, recipes, **options)
-    for bound in tie_bounds(run, qrels, recipes, **options):
-        np.testing.assert_array_equal(bound, plain)
-
-
-# --- (d) bounds
-
-tied_documents = st.lists(
-    st.tuples(st.integers(0, 4), st.sampled_from([None, -1, 0, 1, 2, 3])), max_size=40
-)
-
-
-@settings(max_examples=100, deadline=None, derandomize=True)
-@given(
-    st.dictionaries(
-        st.sampled_from("abc"), st.tuples(tied_documents, st.lists(st.integers(-1, 3), max_size=4))
-    )
-)
-def test_everything_lies_between_the_bounds(topics):
-    run, qrels = collection(topics)
-    recipes = recipes_of(REFERENCES, qrels)
-    lowest, highest = tie_bounds(run, qrels, recipes)
-    plain = score_topics(find_judged_documents(run, qrels), qrels, recipes)
-    expected = expected_scores(run, qrels, recipes)
-    for between in (plain, expected):
-        assert (lowest <= between + 1e-12).all()
-        assert (between <= highest + 1e-12).all()
-    assert (expected >= 0.0).all()
-    assert (expected <= 1.0 + 1e-12).all()
-
-
-def test_extreme_orders_of_p_plus_are_not_its_bounds():
-    """Worked by hand. x, 1, 2: (2/5 + 5/6)/2. x, 2, 1: 3/5, which is less."""
-    run, qrels = collection({"1": ([(1, None), (1, 1), (1, 2)], [])})
-    lowest, highest = tie_bounds(run, qrels, recipes_of(["Pplus"], qrels))
-    assert lowest[0, 0] == pytest.approx((2 / 5 + 5 / 6) / 2)
-    assert highest[0, 0] == 1.0
-    run, qrels = collection({"1": ([(3, None), (1, 1), (2, 2)], [])})
-    plain = score_topics(find_judged_documents(run, qrels), qrels, recipes_of(["Pplus"], qrels))
-    assert plain[0, 0] == pytest.approx(3 / 5)
-    assert plain[0, 0] < lowest[0, 0]
 
 
 # --- (e) long lists
@@ -541,7 +376,6 @@ def test_a_constant_run_of_100_000_documents(least_seconds):
     n, m = 100_000, 40
     documents = [(0.0, 1 if i % (n // m) == 0 else None) for i in range(n)]
     run, qrels = collection({"1": (documents, [])})
-    assert _has_ties(run)
     measures = words(
         """
         AP RR RR@5 P@10 R@1000 Rprec Success@10 nDCG RBP(p=0.99) ERR(max_rel=3) Q(beta=0)
@@ -627,14 +461,12 @@ def test_infinities_and_zeros_tie():
     run, qrels = collection(
         {"1": ([(math.inf, 1), (math.inf, None), (0.0, 1), (-0.0, None), (-math.inf, 1)], [])}
     )
-    assert _has_ties(run)
     recipes = recipes_of(["P@1", "P@3", "RR"], qrels)
     np.testing.assert_allclose(expected_scores(run, qrels, recipes)[:, 0], [0.5, 0.5, 0.75])
 
 
 def test_equal_scores_of_two_topics_do_not_tie():
     run, qrels = collection({"1": ([(1, 1)], []), "2": ([(1, None), (0, 1)], []), "3": ([], [1])})
-    assert not _has_ties(run)
     assert expected_scores(run, qrels, recipes_of(["RR"], qrels)).tolist() == [[1, 0.5, 0, 0]]
 
 
@@ -644,20 +476,16 @@ def test_topics_in_another_order():
     run, qrels = collection(topics)
     other, _ = collection(dict(reversed(topics.items())))
     recipes = recipes_of(REFERENCES, qrels)
-    for score in (expected_scores, lambda *data: np.stack(tie_bounds(*data))):
-        np.testing.assert_array_equal(score(run, qrels, recipes), score(other, qrels, recipes))
+    found, again = (expected_scores(one, qrels, recipes) for one in (run, other))
+    np.testing.assert_array_equal(found, again)
 
 
 @pytest.mark.parametrize(
     "measure", ["Pplus", "Pplus@10", "Twist", "infAP", "IPrec@0.1", "Compat", "MyOwnTied"]
 )
 def test_measures_without_expectation_say_so(measure, monkeypatch):
-    monkeypatch.setattr(own, "_FUNCTIONS", {})
-    monkeypatch.setattr(names, "_OWN_KINDS", {})
-    if measure == "MyOwnTied":
-        own.register_measure(measure, lambda ranked, judged: 0.5)
+    monkeypatch.setattr(names, "OWN_FUNCTIONS", {"MyOwnTied": lambda ranked, judged: 0.5})
     run, qrels = collection({"1": ([(1, 1), (1, 0)], [])})
     assert not has_expectation(parse_measure(measure))
     with pytest.raises(InputError, match=rf"^{measure} has no known expectation.*ties=.trec_eval"):
         expected_scores(run, qrels, recipes_of(["AP", measure], qrels))
-    assert tie_bounds(run, qrels, recipes_of(["AP", measure], qrels))[0].shape == (2, 2)

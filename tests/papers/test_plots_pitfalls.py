@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import steadyrank as sr
-from steadyrank import papers
 from steadyrank.present.figures import svg_text
 from steadyrank.present.plot_style import COLOURS
+from steadyrank_lab.papers.jayasinghe2015 import experiments as papers
 from steadyrank_lab.papers.jayasinghe2015 import plots
 from steadyrank_lab.papers.model import blank_figure
 
@@ -18,7 +18,7 @@ BASELINE = rng.normal(0.3, 0.1, 20)
 
 
 def few_comparisons():
-    return papers.paper_comparisons(4, n_topics=10, n_instances=4)
+    return [papers.paper_comparison(0, k, size=(4, 10)) for k in range(4)]
 
 
 def shares():
@@ -28,7 +28,9 @@ def shares():
 
 
 def counts(level):
-    found = papers.contradictions({"mine": SCORES, "yours": SCORES + 0.1}, BASELINE)
+    found = papers.contradictions(
+        {"mine": SCORES, "yours": SCORES + 0.1}, BASELINE, alphas=(0.1, 0.05)
+    )
     return found[found["alpha"] == level]
 
 
@@ -48,7 +50,9 @@ def methods(**options):
 
 FIGURES = {
     "shares": lambda: drawn(plots.shares_on, shares()),
-    "intervals": lambda: drawn(plots.intervals_on, papers.equivalence_intervals([10, 20, 40])),
+    "intervals": lambda: drawn(
+        plots.intervals_on, papers.equivalence_intervals([10, 20, 40]), delta=0.01
+    ),
     "agreement": lambda: drawn(plots.agreement_on, methods()),
     "descending": lambda: drawn(plots.descending_on, methods()),
     "directions": lambda: drawn(plots.contradictions_on, counts(0.1)),

@@ -10,10 +10,9 @@ from golden_cases import golden
 from scipy import stats
 
 import steadyrank as sr
-from steadyrank.errors import InputError
 from steadyrank_lab.papers import ferro2018 as ferro
 from steadyrank_lab.papers import ferro2018 as printed
-from steadyrank_lab.papers.data import PaperData, builtin_data
+from steadyrank_lab.papers.data import builtin_data
 from steadyrank_lab.papers.model import Work
 
 GOLDEN = golden("ferro2018_tables_omega2")
@@ -143,7 +142,7 @@ def test_exhibits_are_those_of_the_paper(made):
 
 def test_tables_are_what_agree_finds(made, data):
     sizes = {"topic_sizes": TOPIC_SIZES, "system_sizes": SYSTEM_SIZES}
-    result = sr.agree(data.given, **sizes, n_samples=20, rng=3)
+    result = sr.agree(data.scores, **sizes, n_samples=20, rng=3)
     for number, key in ((1, "tau"), (2, "tau_ap")):
         table = made.exhibits[number].tables[0]
         lines = result.anovas[key].sources
@@ -174,9 +173,3 @@ def test_trends_are_told_apart():
     assert [claim.holds for claim in ferro._width_claims(widths)] == [True, True, True, True]
     wider = {"tau": rising, "tau_ap": 0.5 * rising}
     assert [claim.holds for claim in ferro._width_claims(wider)] == [False] * 4
-
-
-def test_one_measure_is_refused(data):
-    alone = PaperData(words="", given=data.given.select(measures="AP"))
-    with pytest.raises(InputError, match="give at least two"):
-        ferro.ferro2018(alone, Work(budget="small"))

@@ -1,6 +1,7 @@
 """Jayasinghe et al. (2015), reproduced: exhibits, verdicts, and the printed figures' arithmetic."""
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,17 +10,15 @@ import scipy.stats
 from exhibiting import check_explained, check_verdicts, exhibit, values
 
 import steadyrank as sr
-from steadyrank.errors import InputError
-from steadyrank_lab.papers.data import PaperData, builtin_data, with_measures
+from steadyrank_lab.papers.data import builtin_data
 from steadyrank_lab.papers.jayasinghe2015 import case_study
-from steadyrank_lab.papers.jayasinghe2015.case_study import EFFECTS, instance_data, size_word
+from steadyrank_lab.papers.jayasinghe2015.case_study import EFFECTS, size_word
 from steadyrank_lab.papers.jayasinghe2015.exhibits import (
     EQUAL_MEAN,
     EXHIBITS,
     FULL,
     MEAN_AT_HALF,
     SMALL,
-    _observed,
     expected_score,
     jayasinghe2015,
 )
@@ -63,7 +62,8 @@ def progress():
 
 @pytest.fixture(scope="module")
 def data():
-    return with_measures(builtin_data("instances", budget="small"), ["nDCG@10"])
+    found = builtin_data("instances", budget="small")
+    return replace(found, scores=found.scores.select(measures="nDCG@10"))
 
 
 @pytest.fixture(scope="module")
@@ -157,7 +157,7 @@ def test_printed_effect_sizes_have_their_words():
 @pytest.mark.filterwarnings("ignore::steadyrank.SteadyrankWarning")
 def test_intervals_are_those_of_instances(found, data):
     table = sr.instances(
-        data.given,
+        data.scores,
         a="topical",
         b="exhaustive",
         sweep="rate",
@@ -176,7 +176,7 @@ def test_intervals_are_those_of_instances(found, data):
 
 
 def test_counts_of_single_instances_by_scipy(found, data):
-    by_rate = sorted(zip(data.given.run_info["rate"], data.given.matrix().tolist(), strict=True))
+    by_rate = sorted(zip(data.scores.run_info["rate"], data.scores.matrix().tolist(), strict=True))
     matrix = np.array([row for _, row in by_rate])
     rows = values(exhibit(found, "figure-7").tables[0])
     for k, row in enumerate(rows):
@@ -187,86 +187,13 @@ def test_counts_of_single_instances_by_scipy(found, data):
         assert row[5] == sum(test.pvalue < 0.05 and test.statistic > 0 for test in tests)
 
 
-def user_scores(**columns):
-    """Two systems of four runs each, and a single run; AP and P@10."""
-    stream = np.random.default_rng(5)
-    topics = stream.normal(0.4, 0.15, 25)
-    level = np.repeat([0.03, 0.0, 0.05], [4, 4, 1])[:, None]
-    values = topics + level + stream.normal(0, 0.05, (2, 9, 25)) + stream.normal(0, 0.02, (2, 9, 1))
-    systems = ["a"] * 4 + ["b"] * 4 + ["c"]
-    return sr.Scores(
-        measures=("AP", "P@10"),
-        runs=tuple(f"{system}{i}" for i, system in enumerate(systems)),
-        topics=tuple(map(str, range(25))),
-        values=values,
-        run_info={"system": systems, **columns},
-    )
-
-
-def test_a_single_run_is_the_deterministic_system():
-    chosen = instance_data(PaperData(words="mine", given=user_scores()), jobs=1)
-    assert (chosen.baseline, chosen.stand_in, chosen.sweep) == ("c", "", None)
-    assert set(chosen.varied) == {"a", "b"}
-    assert chosen.words == "mine"
-
-
-def test_one_run_stands_in_where_none_is_deterministic():
-    scores = user_scores().select(runs=[f"a{i}" for i in range(4)] + [f"b{i}" for i in range(4, 8)])
-    chosen = instance_data(PaperData(words="mine", given=scores), jobs=1)
-    means = scores.matrix("AP").mean(axis=1)
-    assert chosen.stand_in == ("a" if means[:4].mean() > means[4:].mean() else "b")
-    assert chosen.baseline.endswith(" alone")
-    table = chosen.against(chosen.baseline, "AP", posterior=False, n_samples=100)
-    assert {len(found.pair.a.runs) for found in table.comparisons} == {3, 4}
-    assert all(len(found.pair.b.runs) == 1 for found in table.comparisons)
-
-
-def test_a_numeric_column_is_swept():
-    rates = ["1"] * 2 + ["2"] * 2 + [""] * 5
-    chosen = instance_data(PaperData(words="mine", given=user_scores(rate=rates)), jobs=1)
-    assert chosen.sweep == "rate"
-    assert chosen.varied[0] == "a"
-    table = chosen.against("c", "AP", posterior=False, n_samples=100)
-    assert table.settings == ("1", "2")
-
-
-def test_a_setting_with_a_single_run_is_left_out():
-    rates = ["1", "1", "2", "1", *[""] * 5]
-    chosen = instance_data(PaperData(words="mine", given=user_scores(rate=rates)), jobs=1)
-    assert chosen.against("c", "AP", posterior=False, n_samples=100).settings == ("1",)
-
-
-def test_two_runs_are_too_few_to_lend_one():
-    scores = user_scores().select(runs=["a0", "a1"])
-    with pytest.raises(InputError, match="no system has two runs or more"):
-        instance_data(PaperData(words="mine", given=scores), jobs=1)
-
-
-def test_systems_of_single_runs_are_refused():
-    scores = user_scores().with_run_info(system=[f"s{i}" for i in range(9)])
-    with pytest.raises(InputError, match="no system has two runs or more"):
-        instance_data(PaperData(words="mine", given=scores), jobs=1)
-
-
-def test_claims_about_the_order_of_settings_are_open_without_one():
-    chosen = instance_data(PaperData(words="mine", given=user_scores()), jobs=1)
-    made = {each.id: each for each in _observed(chosen, SMALL._replace(pools=2), 0, 1)}
-    assert list(made) == list(VERDICTS)[8:]
-    assert [claim.holds for claim in made["figure-6"].claims] == [True, None, None]
-    assert [claim.holds for claim in made["figure-12"].claims] == [None, None, None]
-    assert len(made["figure-12"].figures) == 2
-    sizes = made["figure-9"].tables[0].header[2:]
-    assert sizes == ("2 instances", "4 instances")
-
-
 def test_pools_are_drawn_from_the_instances():
-    chosen = instance_data(PaperData(words="mine", given=user_scores()), jobs=1)
-    table = chosen.against("c", "AP", posterior=False, n_samples=100)
-    pairs = [(one.pair.a.scores, one.pair.b.scores[0]) for one in table.comparisons]
+    scores, single = np.random.default_rng(5).normal(0.4, 0.1, (2, 4, 25)), np.zeros(25)
+    pairs = [(one, single) for one in scores]
     drawn = list(resampled_pools(pairs, sizes=(2, 3), n_pools=5, seed=1))
-    assert [len(scores) for scores, _ in drawn] == ([2] * 5 + [3] * 5) * 2
-    rows = {tuple(row) for row in chosen.scores.matrix("AP")}
-    assert all(tuple(row) in rows for scores, _ in drawn for row in scores)
+    assert [len(pool) for pool, _ in drawn] == ([2] * 5 + [3] * 5) * 2
+    rows = {tuple(row) for row in scores.reshape(-1, 25)}
+    assert all(tuple(row) in rows for pool, _ in drawn for row in pool)
 
 
 def test_full_is_what_the_paper_did():

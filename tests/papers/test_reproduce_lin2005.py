@@ -12,7 +12,6 @@ from golden_cases import golden
 from scipy import stats
 
 import steadyrank as sr
-from steadyrank.errors import InputError
 from steadyrank_lab.papers import lin2005 as lin
 from steadyrank_lab.papers.data import PaperData
 from steadyrank_lab.papers.lin2005 import rate_by_williams
@@ -44,7 +43,7 @@ def scores():
 
 @pytest.fixture(scope="module")
 def made(scores):
-    return lin.lin2005(PaperData(words="", given=scores), Work(budget=600, seed=5))
+    return lin.lin2005(PaperData(words="", scores=scores), Work(budget=600, seed=5))
 
 
 def claims(exhibit):
@@ -166,16 +165,3 @@ def test_fits_are_listed_with_their_residuals(made):
     fitted = level.fit.b1 * np.exp(-level.fit.b2 * np.array(result.sizes))
     off = (level.empirical - fitted)[there]
     assert row[4].value == pytest.approx(math.sqrt(np.mean(off**2)))
-
-
-def test_one_collection_is_enough(scores):
-    only = scores.select(measures="hard", runs=scores.runs[12:], topics=scores.topics[40:])
-    made = lin.lin2005(PaperData(words="", given=only), Work(budget="small"))
-    assert not any("hard and" in text for text in claims(exhibit(made, "table-1")))
-    assert [figure.id for figure in exhibit(made, "equation-8").figures] == ["equation-8-figure"]
-
-
-def test_too_little_is_refused(scores):
-    few = PaperData(words="", given=scores.select(topics=scores.topics[40:43], measures="hard"))
-    with pytest.raises(InputError, match="hard: .* at least 2 runs and 4 topics, got 12 and 3"):
-        lin.lin2005(few, Work(budget="small"))

@@ -17,34 +17,16 @@ from steadyrank.errors import InputError, SteadyrankWarning, UnknownNameError
 from steadyrank.present.table import Cell, to_terminal
 from steadyrank_lab.papers import output
 from steadyrank_lab.papers import reproduce as workflow
-from steadyrank_lab.papers.data import RATES, builtin_data, paper_data
-from steadyrank_lab.papers.model import (
-    Claim,
-    Exhibit,
-    Reproduction,
-    Work,
-    cell,
-    increases,
-    page_table,
-)
+from steadyrank_lab.papers.data import RATES, builtin_data
+from steadyrank_lab.papers.model import Claim, Exhibit, Reproduction, cell, increases, page_table
+
+SMALL = {"budget": "small", "rng": 2, "command": "the command"}
 
 
 @pytest.fixture(scope="module")
-def scores():
-    rng = np.random.default_rng(0)
-    values = rng.uniform(0.1, 0.5, 20) + rng.normal(0.0, 0.05, (6, 20)).clip(-0.1, 0.1)
-    return sr.Scores(
-        measures=("AP",),
-        runs=("a", "b", "<i>", "d", "e", "f"),
-        topics=range(20),
-        values=values[None],
-    )
-
-
-@pytest.fixture(scope="module")
-def folder(scores, tmp_path_factory):
+def folder(tmp_path_factory):
     out = tmp_path_factory.mktemp("made") / "lin"
-    sr.reproduce("lin2005", scores=scores, out=out, n_samples=20, rng=2, command="the command")
+    sr.reproduce("lin2005", out=out, **SMALL)
     return out
 
 
@@ -73,8 +55,7 @@ def contents(folder):
 def test_the_folder_holds_what_claims_json_lists(folder):
     told = json.loads((folder / "claims.json").read_text())
     assert sorted(told["files"]) == sorted(path.name for path in folder.iterdir())
-    assert (told["paper"], told["settings"]["budget"]) == ("lin2005", 20)
-    assert told["data"] == "scores of 6 runs on 20 topics (AP)"
+    assert (told["paper"], told["settings"]["budget"]) == ("lin2005", "small")
     counts = told["claims"]
     claims = [claim for exhibit in told["exhibits"] for claim in exhibit["claims"]]
     assert sum(counts.values()) == len(claims)
@@ -123,11 +104,9 @@ def test_the_page_shows_claims_and_command(folder):
         assert wanted in parser.shown
 
 
-def test_same_seed_same_bytes_whatever_the_threads(scores, folder, tmp_path):
+def test_same_seed_same_bytes_whatever_the_threads(folder, tmp_path):
     again = tmp_path / "again"
-    sr.reproduce(
-        "lin2005", scores=scores, out=again, n_samples=20, rng=2, jobs=2, command="the command"
-    )
+    sr.reproduce("lin2005", out=again, jobs=2, **SMALL)
     assert contents(again) == contents(folder)
 
 
@@ -195,54 +174,14 @@ def test_unknown_papers_and_budgets_are_named():
         sr.reproduce("sakai2015")
     with pytest.raises(UnknownNameError, match="unknown budget 'large'"):
         sr.reproduce("lin2005", budget="large")
-    with pytest.raises(InputError, match="samples must be a whole number of at least 2, got 1"):
-        sr.reproduce("lin2005", n_samples=1)
-    with pytest.raises(InputError, match="budget is"):
-        Work(budget="tiny").number(small=1, full=2)
-
-
-def test_data_come_in_one_way_only(scores):
-    with pytest.raises(InputError, match="runs and qrels together"):
-        sr.reproduce("lin2005", runs=["x.run"])
-    with pytest.raises(InputError, match="either runs and qrels or scores"):
-        paper_data({"a": {"1": {"d": 1.0}}}, {"1": {"d": 1}}, scores=scores)
-    with pytest.raises(UnknownNameError, match="unknown measure 'MAP'"):
-        paper_data(scores=scores, measures=["MAP"])
-
-
-def test_runs_are_described_and_scored_as_asked(tmp_path):
-    track = sr.simulated_track(n_teams=2, runs_per_team=1, n_topics=4, depth=30, pool_depth=10)
-    track.write(tmp_path)
-    data = paper_data(
-        tmp_path / "runs",
-        tmp_path / "qrels.txt",
-        measures=["P@5"],
-        team_from=r"^(te)am",
-        scoring={"missing": "skip"},
-    )
-    assert data.words == "2 runs on 4 judged topics"
-    assert [run.info["team"] for run in data.runs] == ["te", "te"]
-    assert data.has_teams
-    assert data.scores(("AP",)).measures == ("P@5",)
-    assert data.scoring["missing"] == "skip"
-    described = sr.read_runs(tmp_path / "runs", team_from=r"^(te)am", name_from="file")
-    by_file = paper_data(described, track.qrels)
-    assert [(run.name, run.info["team"]) for run in by_file.runs] == [
-        ("team1-s1.run", "te"),
-        ("team2-s1.run", "te"),
-    ]
-    mixed = paper_data([track.runs[0], tmp_path / "runs" / "team2-s1.run"], track.qrels)
-    assert [run.name for run in mixed.runs] == ["team1-s1", "team2-s1"]
-    with pytest.raises(InputError, match="named 'team1-s1'"):
-        paper_data([track.runs[0], track.runs[0]], track.qrels)
 
 
 def test_a_small_budget_makes_fewer_systems():
-    scores = builtin_data("instances", budget="small").given
+    scores = builtin_data("instances", budget="small").scores
     systems = scores.run_info["system"]
     assert sorted(systems.count(name) for name in set(systems)) == [1, 30]
     assert len(set(scores.run_info["rate"])) == 4
-    assert builtin_data("scores", budget="small").given.values.shape == (2, 34, 120)
+    assert builtin_data("scores", budget="small").scores.values.shape == (2, 34, 120)
 
 
 def test_teams_are_those_whose_runs_were_judged():
@@ -260,12 +199,12 @@ def test_teams_are_those_whose_runs_were_judged():
 @pytest.mark.slow
 def test_titles_and_descriptions_stand_for_two_collections():
     data = builtin_data("scores")
-    assert data.given.values.shape == (2, 85, 120)
+    assert data.scores.values.shape == (2, 85, 120)
     # Each topic is of one of the two.
-    known = ~np.isnan(data.given.values[:, 0])
+    known = ~np.isnan(data.scores.values[:, 0])
     np.testing.assert_array_equal(known.sum(axis=0), 1)
     np.testing.assert_array_equal(known.sum(axis=1), 60)
-    titles, descriptions = np.nanmean(data.given.values, axis=(1, 2))
+    titles, descriptions = np.nanmean(data.scores.values, axis=(1, 2))
     assert titles > descriptions
 
 
@@ -273,12 +212,12 @@ def test_titles_and_descriptions_stand_for_two_collections():
 def test_selective_search_has_as_many_instances_as_the_paper():
     seen = []
     data = builtin_data("instances", progress=lambda *done: seen.append(done))
-    rates = data.given.run_info["rate"]
+    rates = data.scores.run_info["rate"]
     assert {rate: rates.count(rate) for rate in set(rates)} == {
         "": 1,
         **{f"{rate:g}": 100 for rate in RATES},
     }
-    assert data.given.measures == ("nDCG@10", "P@10", "AP")
+    assert data.scores.measures == ("nDCG@10", "P@10", "AP")
     assert seen[-1] == (701, 701)
     assert "5 of 20 topical shards at 7 sampling rates with 100 instances each" in data.words
 

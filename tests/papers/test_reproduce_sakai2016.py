@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,7 +12,7 @@ from golden_cases import golden
 
 import steadyrank as sr
 from steadyrank_lab.papers import sakai2016 as sakai
-from steadyrank_lab.papers.data import PaperData, builtin_data
+from steadyrank_lab.papers.data import builtin_data
 from steadyrank_lab.papers.model import Work
 
 TAU = golden("kendall_ci_sakai2016_table2")
@@ -149,28 +148,3 @@ def test_taus_are_those_of_the_rankings(made, scores):
     n = len(scores.runs)
     half = 1.959964 * math.sqrt(2 * (2 * n + 5) / (9 * n * (n - 1)))
     assert (high - low) / 2 == pytest.approx(half, abs=1e-6)
-
-
-def test_scores_alone_give_tables_and_say_why_no_figures(scores):
-    renamed = replace(scores, measures=("nG@1", "P+", "nERR@10", "nDCG@10", "own"))
-    made = sakai.sakai2016(PaperData(words="scores", given=renamed), Work(budget="small"))
-    assert [len(each.tables) for each in made.exhibits] == [1, 0, 3, 0]
-    assert "--team-from" in made.exhibits[1].explanation
-    assert not made.exhibits[1].claims
-    alike = made.exhibits[0].claims[2]
-    assert alike.text.startswith("Most alike")
-    assert alike.holds is None, "Q@10 is not there"
-    assert rows(made.exhibits[2].tables[0])[4][0] == "own"
-
-
-def test_runs_without_teams_give_no_figures(data):
-    plain = replace(data, runs=tuple(replace(run, info={}) for run in data.runs[:6]))
-    made = sakai.sakai2016(replace(plain, measures=("AP", "RR")), Work(budget="small"))
-    assert not made.exhibits[3].figures
-    assert [row[0] for row in rows(made.exhibits[0].tables[0])] == ["AP – RR"]
-
-
-def test_other_grades_gain_what_they_are(data):
-    graded = sr.qrels_from_dict({"1": {"a": 3, "b": 1}})
-    asked, shown = sakai._measures(replace(data, qrels=graded))
-    assert (asked[0], shown[0]) == ("nG@1", "nG@1")

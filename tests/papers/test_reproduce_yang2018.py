@@ -11,7 +11,6 @@ from steadyrank_lab.papers.data import PaperData
 from steadyrank_lab.papers.model import Work
 from steadyrank_lab.papers.yang2018 import (
     RAW_SHARE,
-    SIZES,
     TABLE_1,
     n_pairs,
     printed_shares_are_counts,
@@ -128,31 +127,6 @@ def test_the_printed_figures_agree_with_the_reading_of_pct():
         assert printed["bootstrap"].correlation > printed["kde"].correlation > 0.8
         assert printed["bootstrap"].rare_share > printed["kde"].rare_share
         assert printed["bootstrap"].estimated_difference > printed["kde"].estimated_difference
-
-
-def test_scores_alone_give_the_raw_share(track):
-    scores = sr.evaluate(track.runs, track.complete, "AP")
-    found = yang2018(PaperData(words="scores", given=scores), Work(budget="small"))
-    (only,) = found.exhibits
-    matrix = scores.matrix("AP")
-    pvalues = [
-        scipy.stats.ttest_rel(matrix[i], matrix[j]).pvalue for i in range(16) for j in range(i)
-    ]
-    assert values(only.tables[0])[0][1] == pytest.approx(np.mean(np.array(pvalues) < 0.05))
-    assert [claim.holds for claim in only.claims] == [None, True]
-
-
-def test_scores_of_the_papers_size_are_held_to_its_figure():
-    runs, topics = SIZES["Robust 2004"]
-    values = np.random.default_rng(0).random((1, runs, topics))
-    scores = sr.Scores(
-        measures=("AP",),
-        runs=tuple(map(str, range(runs))),
-        topics=tuple(map(str, range(topics))),
-        values=values,
-    )
-    (only,) = yang2018(PaperData(words="noise", given=scores), Work()).exhibits
-    assert only.claims[0].holds is False
 
 
 def test_progress_ends_at_its_total_and_jobs_change_nothing(data):

@@ -16,7 +16,7 @@ from steadyrank.present.page import (
     Section,
     Tile,
 )
-from steadyrank.present.table import Cell, Drilldown, Table
+from steadyrank.present.table import Cell, Table
 
 NASTY = (
     "<script>window.hacked = 1</script>",
@@ -71,16 +71,9 @@ def topics_table() -> Table:
     names = (NASTY[0], "$& $1 `${window.hacked = 7}`", *NASTY[2:6], NASTY[0])
     return Table(
         id="topics",
-        caption="Topics; open one for its runs.",
+        caption="Topics.",
         header=("topic", "mean"),
         rows=tuple((Cell(name, hover="more"), Cell(f"{i}", i)) for i, name in enumerate(names)),
-        drilldown=Drilldown(
-            names=NASTY[:4],
-            values=tuple((0.1 * i, None, 0.5, 0.5000001) for i in range(len(names))),
-            title="Runs on {row}, $& of {row}",
-            header=("run", NASTY[2]),
-            digits=3,
-        ),
     )
 
 

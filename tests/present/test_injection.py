@@ -14,7 +14,7 @@ from nasty_page import NASTY
 
 import steadyrank as sr
 from steadyrank.cli import run
-from steadyrank.data.write.csv import armed, is_formula
+from steadyrank.data.write import armed, is_formula
 from steadyrank.present.table import Table, render, text_rows
 
 NAMES = (
@@ -45,7 +45,7 @@ def test_csv_has_no_formula_and_every_name():
 
 @pytest.mark.parametrize("name", [*NAMES, "-1", "+1.5e3", "-inf", "a=1", "'", "''", "'a"])
 def test_an_apostrophe_is_put_and_taken_off_exactly(name):
-    from steadyrank.data.write.csv import defused
+    from steadyrank.data.write import defused
 
     assert armed(defused(name)) == name
     assert not is_formula(defused(name))

@@ -10,7 +10,6 @@ import re
 from html.parser import HTMLParser
 from importlib.resources import files
 from itertools import pairwise
-from urllib.parse import quote
 
 import numpy as np
 import pytest
@@ -97,8 +96,7 @@ def test_every_element_is_closed_and_scripts_are_ours_alone(either: Read) -> Non
         {"type": "application/json", "id": "page-data"},
         {},
     ]
-    parts = ("numbers.js", "page.js")
-    assert scripts[1][1] == "".join((PARTS / part).read_text(encoding="utf-8") for part in parts)
+    assert scripts[1][1] == (PARTS / "page.js").read_text(encoding="utf-8")
     assert [found for _, found in either.all("style")] == [
         (PARTS / "page.css").read_text(encoding="utf-8")
     ]
@@ -237,31 +235,6 @@ def test_bars_are_drawn_to_scale() -> None:
     assert dots == [10 * rank + 5.0 for rank in range(10)]
 
 
-# Terms
-
-
-def test_first_mention_of_a_term_in_a_section_is_explained(read: Read) -> None:
-    found = [(attributes["title"], shown) for attributes, shown in read.all("abbr")]
-    assert found == [(NASTY[1], "tau"), ('a "need" <b>', "topic")]
-    assert [shown for _, shown in read.all("dfn")] == ["tau", "topic", "AP"]
-    assert [shown for attributes, shown in read.all("button", title="average precision")] == ["AP"]
-
-
-@pytest.mark.parametrize(
-    ("sentence", "marked"),
-    [
-        ("tau-b and AP@5 are others", []),
-        ("taus and Tau", ["taus"]),
-        ("aP, AP", ["AP"]),
-        ("rate of errors: error rate", ["error rate"]),
-    ],
-)
-def test_terms_are_whole_words(sentence: str, marked: list[str]) -> None:
-    notes = {"tau": "1", "AP": "2", "error rate": "3", "p": "4", "or": "5"}
-    page = Page(title="T", subtitle="", lead=(sentence,), sections=(), notes=notes)
-    assert [shown for _, shown in Read(page_html(page)).all("abbr")] == marked
-
-
 # Contrast
 
 
@@ -326,7 +299,7 @@ def test_latex_is_escaped(data: dict[str, dict]) -> None:
     assert all(line.endswith(" \\\\\n") and line.count("\n") == 1 for line in parts["rows"])
 
 
-# Sorting and drilling
+# Sorting
 
 
 def test_cells_carry_what_they_sort_by() -> None:
@@ -357,20 +330,6 @@ def test_cells_carry_what_they_sort_by() -> None:
         ("1000", "n"),
         ("", "n"),
     ]
-
-
-def test_rows_with_numbers_have_an_address(read: Read, data: dict[str, dict]) -> None:
-    links = [attributes["href"] for attributes, _ in read.all("a", **{"class": "drill"})]
-    assert links[0] == "#topics/%3Cscript%3Ewindow.hacked%20%3D%201%3C%2Fscript%3E"
-    assert links[-1] == links[0] + "/2"
-    assert links[1] == "#topics/" + quote("$& $1 `${window.hacked = 7}`", safe="!'()*")
-    numbers = data["drilldowns"]["topics"]
-    assert numbers["names"] == list(NASTY[:4])
-    values = numbers["values"]
-    codes = np.frombuffer(base64.b64decode(values["codes"]), f"<u{values['bytes']}").reshape(-1, 4)
-    assert (values["digits"], values["least"]) == (3, 0)
-    assert codes[1].tolist() == [101, 0, 501, 501]
-    assert (numbers["digits"], numbers["header"]) == (3, ["run", NASTY[2]])
 
 
 def test_a_page_shows_the_table_of_a_command() -> None:

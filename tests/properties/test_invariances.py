@@ -24,7 +24,6 @@ from bench.invariances.cases import (
     with_ties,
 )
 from bench.invariances.differences import by_name, first_difference
-from steadyrank import papers
 from steadyrank.data import order
 from steadyrank.stats.instances import systems as instance_systems
 
@@ -175,7 +174,7 @@ def test_a_cluster_changes_nothing(name, data, expected, cluster):
 
 
 def test_every_public_function_is_here_or_says_why_not():
-    named = {name: getattr(room, name) for room in (sr, papers) for name in room.__all__}
+    named = {name: getattr(sr, name) for name in sr.__all__}
     public = {name for name, value in named.items() if inspect.isfunction(value)}
     studied = {case.study for case in CASES.values()}
     assert studied | NO_STUDY.keys() == public

@@ -39,7 +39,7 @@ TREC_EVAL = {
 LENGTH_MATTERS = {"SetP": "set_P", "SetF": "set_F", "SetAP": "set_map", "NumRelRet": "num_rel_ret"}
 
 # pytrec_eval's own bpref is not asked for: on some of these collections it reads where it must
-# not, and dies. test_other_witnesses has it.
+# not, and dies. test_witnesses has it.
 BLIND_TO_JUDGED = [
     *TREC_EVAL,
     *("Bpref", "nDCG(dcg='exp-log2')@5", "nDCG(gains=(0,1,3,3,9))", "RR@3", "RBP"),
@@ -51,7 +51,7 @@ BLIND_TO_JUDGED = [
 EVERY_MEASURE = [
     *BLIND_TO_JUDGED,
     *("SetP", "SetP(relative=True)", "SetF(beta=2)", "SetAP", "Compat"),
-    *("Compat(p=0.5,normalize=False)", "AP(judged_only=True)", "nDCG(judged_only=True)@3"),
+    *("Compat(p=0.5)", "AP(judged_only=True)", "nDCG(judged_only=True)@3"),
     *("Twist(judged_only=True)", "Compat(judged_only=True)", "RBP(residual=True)", "Judged"),
     "Judged@3",
 ]

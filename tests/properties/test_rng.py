@@ -16,12 +16,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import steadyrank as sr
 from bench.invariances.cases import as_json, complete, small_data, told_fields, undrawn
-from steadyrank import papers
 from steadyrank.compute.random import seed_from
 from steadyrank.reporting.demo import demo
 
@@ -44,7 +42,7 @@ def names_taken(function: Any) -> set[str]:
 
 def functions_with(parameter: str) -> set[str]:
     """The public functions that take a parameter of this name."""
-    named = {name: getattr(room, name) for room in (sr, papers) for name in room.__all__}
+    named = {name: getattr(sr, name) for name in sr.__all__}
     functions = {name: value for name, value in named.items() if inspect.isfunction(value)}
     return {name for name, function in functions.items() if parameter in names_taken(function)}
 
@@ -119,10 +117,6 @@ def _truth() -> Any:
     return sr.simulated_track(**TRACK).truth
 
 
-def _comparisons(rng: Any) -> Any:
-    return papers.paper_comparisons(2, n_topics=8, n_instances=4, rng=rng)
-
-
 @functools.cache
 def _sides() -> list[sr.Scores]:
     values = np.random.default_rng(0).uniform(0.2, 0.8, (2, 1, 1, 40))
@@ -138,16 +132,6 @@ CALLS: dict[str, Call] = {
     "battles": lambda rng, _: sr.battles(sr.simulated_battles(3, 12, rng=5), n_samples=50, rng=rng),
     "compare": _on_scores("compare", measure="AP", by="run", test="randomization", n_samples=99),
     "datasets": lambda rng, _: sr.datasets(_table(), n_samples=200, rng=rng),
-    "equivalence_intervals": lambda rng, _: papers.equivalence_intervals([10, 20], rng=rng),
-    "error_rates": lambda rng, _: papers.error_rates(
-        3,
-        6,
-        components={"instance": 0.01, "system_topic": 0.01, "residual": 0.01},
-        n_replications=3,
-        n_samples=5,
-        n_two_way_samples=5,
-        rng=rng,
-    ),
     "gate": lambda rng, _: sr.gate(*_sides(), margin=0.1, sequential=True, rng=rng),
     "instances": _on_scores(
         "instances",
@@ -162,30 +146,19 @@ CALLS: dict[str, Call] = {
     "judges": lambda rng, _: sr.judges(
         small_data().scores, {"same": small_data().scores}, measure="AP", n_samples=50, rng=rng
     ),
-    "method_pvalues": lambda rng, _: papers.method_pvalues(_comparisons(1), n_samples=20, rng=rng),
-    "pool_pvalues": lambda rng, _: papers.pool_pvalues(
-        *next(_comparisons(1)), sizes=[2], n_pools=3, n_samples=20, rng=rng
-    ),
     "pools": _on_runs("pools", measures="AP", n_trials=2, ks=[1]),
     "report": _report,
-    "reproduce": lambda rng, _: sr.reproduce("lin2005", n_samples=5, budget="small", rng=rng),
+    "reproduce": lambda rng, _: sr.reproduce("lin2005", budget="small", rng=rng),
     "shard": _shard,
     "simulate": _on_runs("simulate", n_samples=40),
     "simulated_battles": _battles,
     "simulated_facets": lambda rng, _: sr.simulated_facets(n_systems=3, n_topics=5, rng=rng),
     "simulated_track": _track,
-    "single_instance_shares": lambda rng, _: papers.single_instance_shares(
-        means=[0.5], spreads=[0.2], n_topics=10, n_instances=5, n_trials=5, rng=rng
-    ),
     "stability": _on_scores("stability", measure="AP"),
     "topics": _on_scores("topics", measure="AP", n_trials=20),
     "true_means": lambda rng, _: sr.true_means(_truth(), n_topics=5, rng=rng),
     "write_shards": _write_shards,
 }
-
-
-ITERATORS = {"paper_comparisons"}
-"""These give data one by one, and have nowhere to record a seed."""
 
 
 def recorded_seed(result: Any) -> int:
@@ -194,8 +167,6 @@ def recorded_seed(result: Any) -> int:
         return result.meta.get("shard", result.meta)["seed"]
     if isinstance(result, dict):
         return result["seed"]
-    if isinstance(result, pd.DataFrame):
-        return result.attrs["seed"]
     if isinstance(result, list):
         (seed,) = {part.seed for part in result}
         return seed
@@ -203,7 +174,7 @@ def recorded_seed(result: Any) -> int:
 
 
 def test_every_public_function_with_rng_has_its_case():
-    assert functions_with("rng") == {*CALLS, *ITERATORS}
+    assert functions_with("rng") == CALLS.keys()
     assert functions_with("seed") == set(), "results have a seed, functions take rng"
 
 
@@ -286,17 +257,3 @@ def test_the_demo_names_the_seed_that_was_drawn(tmp_path, monkeypatch):
 
     seed = json.loads((tmp_path / "truth.json").read_text())["seed"]
     assert f"--seed {seed}" in (tmp_path / "report.html").read_text()
-
-
-def test_an_iterator_draws_from_its_generator_at_once():
-    for rng in WRONG:
-        with pytest.raises(sr.InputError, match="rng must be an integer seed"):
-            _comparisons(rng)
-    generator, copy = np.random.default_rng(1), np.random.default_rng(1)
-    first, again = _comparisons(generator), _comparisons(seed_from(copy))
-    assert generator.integers(2**63) == copy.integers(2**63), "drawn once, before anything is asked"
-    second = _comparisons(generator)
-    scores = [next(iterator)[0] for iterator in (first, again, second, _comparisons(None))]
-    assert np.array_equal(scores[0], scores[1])
-    assert not np.array_equal(scores[0], scores[2])
-    assert not np.array_equal(scores[0], scores[3])

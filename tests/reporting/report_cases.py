@@ -89,9 +89,7 @@ def _systems(case: str) -> sr.Scores:
 def options(case: str) -> dict[str, Any]:
     """What `report` takes, of every case but "demo", whose data are fixtures."""
     if case == "track":
-        track = sr.simulated_track(
-            n_teams=14, runs_per_team=3, n_topics=15, depth=40, pool_depth=15
-        )
+        track = sr.simulated_track(n_teams=9, runs_per_team=3, n_topics=15, depth=40, pool_depth=15)
         return {"runs": track.runs, "qrels": track.qrels, "measures": ["AP", "P@5"]}
     if case == "instances and judges":
         track = sr.simulated_track(

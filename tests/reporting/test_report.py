@@ -119,7 +119,7 @@ def test_every_study_has_its_section_with_answer_figures_and_tables(whole):
         assert each.means, each.id
         assert each.means_not, each.id
         assert not each.why_not, each.id
-        if each.id not in ("hardest", "check", "systems"):
+        if each.id not in ("check", "systems"):
             assert each.figures, each.id
     text = content.decode()
     in_sections = sum(len(each.figures) for each in result.page.sections)
@@ -195,7 +195,7 @@ def test_provenance_has_hashes_versions_settings_and_samples(whole, folder):
     assert {row[0].text for row in versions.rows} == {
         *("steadyrank", "Python", "numpy", "scipy", "numba", "matplotlib")
     }
-    text = re.sub("[A-Za-z0-9+/]{60,}", "", content.decode())  # packed numbers spell any word
+    text = content.decode()
     assert socket.gethostname() not in text
     assert not re.search(r"20\d\d-\d\d-\d\dT", text)
 
@@ -380,10 +380,10 @@ def test_many_runs_and_topics_make_no_heavy_page(tmp_path):
         why_not={},
         warnings={},
     )
-    board, pairs, hardest = sections = [
+    board, pairs = sections = [
         report_page.make_section(study, findings, study.part.body(result, findings))
         for study in registry.studies_by_place()
-        if study.name in ("evaluate", "compare", "hardest")
+        if study.name in ("evaluate", "compare")
         for result in [findings.results.get(study.name)]
     ]
     assert [each.id for each in board.figures] == ["ranks"]
@@ -391,8 +391,6 @@ def test_many_runs_and_topics_make_no_heavy_page(tmp_path):
     listed = pairs.tables[0]
     assert len(listed.rows) == 45 + 80
     assert "lists the other 3,880" in listed.caption
-    (topics,) = hardest.tables
-    assert len(topics.drilldown.names) == 90
     page = Page(title="t", subtitle="", lead=(), sections=tuple(sections))
     from steadyrank.present.page import page_html
 

@@ -72,8 +72,6 @@ def test_an_unknown_baseline_or_test_is_refused(tmp_path):
         made(tmp_path, scores_of(0.5, 0.4), baseline="X")
     with pytest.raises(sr.SteadyrankError, match="test 'chi'"):
         made(tmp_path, scores_of(0.5, 0.4), test="chi")
-    with pytest.raises(sr.SteadyrankError, match="top"):
-        made(tmp_path, scores_of(0.5, 0.4), top=0)
 
 
 @pytest.mark.parametrize(
@@ -93,15 +91,6 @@ def test_sentences_name_the_test_that_was_asked_for(
     assert words in tests.text
     assert tests.values["test"] == test
     assert wording.tested_words(result.results["compare"][0]) in result.page.pairs.sentence
-
-
-# Rows
-
-
-def test_tables_show_as_many_rows_as_asked_for(tmp_path, drawn_nowhere):
-    result = made(tmp_path, scores_of(0.9, 0.5, 0.49, 0.2), top=3)
-    assert section(result, "evaluate").tables[0].shown == 3
-    assert 'data-shown="3"' in result.path.read_text("utf-8")
 
 
 # Names

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import itertools
 import re
 import warnings
@@ -12,7 +11,7 @@ import numpy as np
 import pytest
 
 import steadyrank as sr
-from steadyrank.present.pair_panel import PairPanel, aligned_pairs, packed, packed_numbers
+from steadyrank.present.pair_panel import PairPanel, aligned_pairs, packed
 from steadyrank.reporting.page import two_runs
 from steadyrank.studies.compare.page import MOST_PICKED
 from steadyrank.studies.material import Material, Settings
@@ -95,16 +94,10 @@ def test_differences_intervals_and_decisions_are_those_of_compare(results, panel
         assert panel.fields["n"][p] == str(row["n"])
 
 
-def unpacked(numbers):
-    """As the page's script reads packed numbers: whole ones of the last decimal, or missing."""
-    codes = np.frombuffer(base64.b64decode(numbers["codes"]), f"<u{numbers['bytes']}")
-    return np.where(codes == 0, np.nan, codes - 1.0 + numbers["least"])
-
-
 def test_scores_of_topics_give_differences_and_wins(results, panel):
     """What the page subtracts: whole numbers of the last decimal that is shown."""
     data = packed(panel, {})
-    scores = unpacked(data["scores"]).reshape(panel.scores.shape)
+    scores = np.array(data["scores"], float).reshape(panel.scores.shape)
     for a, b in every_pair(panel):
         units = scores[a] - scores[b]
         exact = panel.scores[a] - panel.scores[b]
@@ -206,15 +199,3 @@ def test_of_very_many_runs_the_best_and_the_baseline_can_be_picked(baseline):
     few = make_pairs({"evaluate": chosen, "compare": (sr.compare(chosen),)})
     assert few.omitted == ""
     assert len(few.names) == MOST_PICKED
-
-
-def test_numbers_that_are_packed_read_back_as_they_are_shown():
-    rng = np.random.default_rng(2)
-    for values in (rng.random((3, 7)), rng.normal(0, 50, (4, 5)), np.full((2, 2), np.nan)):
-        values = values.copy()
-        values[0, 0] = np.nan
-        read = unpacked(packed_numbers(values, 4)).reshape(values.shape) / 1e4
-        np.testing.assert_allclose(read, np.round(values, 4), atol=1e-9)
-    wide = np.array([[0.25, 1e308, np.inf, np.nan]])
-    assert packed_numbers(wide, 4) == {"digits": 4, "values": [0.25, 1e308, None, None]}
-    assert packed_numbers(np.empty((0, 3)), 4)["codes"] == ""

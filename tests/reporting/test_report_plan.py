@@ -58,7 +58,7 @@ def test_large_data_have_the_fast_numbers(size):
 
 def test_lines_name_studies_samples_and_what_is_left_out():
     lines = planned(TRACK, "2m", why_not={"agree": "one measure only"}).lines()
-    assert "for a budget of 2 min" in lines[0]
+    assert "for a budget of 120 s" in lines[0]
     assert "simulate (10,000 collections)" in lines[0]
     assert lines[1].endswith(": agree")
     assert "with the given number of samples" in planned(TRACK, "2m", n_samples=7).lines()[0]

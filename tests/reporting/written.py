@@ -5,7 +5,6 @@ Everything is read off the file, with names of runs in full: hovering tells them
 
 from __future__ import annotations
 
-import base64
 import csv
 import json
 import re
@@ -216,9 +215,7 @@ def field_of(panel: dict[str, Any], key: str, pair: int) -> str:
     coded = panel["fields"][key]
     if "codes" not in coded:
         return coded["texts"][0]
-    width = coded["bytes"]
-    raw = base64.b64decode(coded["codes"])[width * pair : width * (pair + 1)]
-    return coded["texts"][int.from_bytes(raw, "little")]
+    return coded["texts"][coded["codes"][pair]]
 
 
 def pair_of(panel: dict[str, Any], one: str, other: str) -> int:

@@ -64,14 +64,3 @@ def test_shares_of_false_claims_and_power(matrix):
     assert wilcoxon_bh >= wilcoxon_holm > 0.0
     assert 0.0 < maxt <= t_bh
     assert shares[0] <= levels.ALPHA
-
-
-def test_worlds_are_what_they_say(matrix):
-    rng = np.random.default_rng(0)
-    assert np.allclose(levels.centred(matrix).mean(axis=1), 0.0)
-    scores, truth = levels.mixed_truth(matrix)(rng, 4000)
-    assert scores.shape == (levels.N_RUNS, 4000)
-    assert len(set(truth[:12].tolist())) == 1
-    assert np.abs(scores.mean(axis=1) - truth).max() < 0.03
-    dealt = levels.exchangeable(matrix)(rng, 300)
-    assert np.abs(dealt.mean(axis=1) - dealt.mean()).max() < 5 * dealt.std() / np.sqrt(300)

@@ -119,24 +119,6 @@ def test_every_command_is_looked_through_or_said_to_have_no_interval():
     assert not {line[0] for line in SHOWN} & set(NO_FIELDS)
 
 
-def test_fields_are_found_by_name_and_by_shape():
-    shown = {
-        "n": 3,
-        "kind_of_interval": "t",
-        "runs": ["a", "b"],
-        "spread": [[0.1, 0.2], [0.3, 0.4]],
-        "quantiles": {"0.5": 1.0},
-        "pairs": [{"hpd": None}],
-        "upper_limit": 0.3,
-    }
-    assert interval_fields("x", shown) == {
-        "x spread",
-        "x quantiles",
-        "x pairs hpd",
-        "x upper_limit",
-    }
-
-
 def _known_spread(factor: float) -> Experiment:
     """The mean of 10 standard normal numbers, and an interval so many times the right one's."""
     half = factor * stats.norm.ppf(0.975) / np.sqrt(10)
@@ -161,19 +143,6 @@ def test_intervals_of_known_coverage_get_their_verdict(factor, verdict):
     assert tally.verdict == verdict
     assert tally.limits[0] < truth < tally.limits[1]
     assert within_band(tally) == (verdict == "holds")
-
-
-def test_no_interval_is_left_out_and_an_endless_one_holds_an_endless_truth():
-    nan, inf = np.nan, np.inf
-    ends = {"x": (np.array([nan, 1.0, 2.0, inf]), np.array([nan, inf, 5.0, inf]), np.full(4, inf))}
-    experiment = Experiment(
-        prepare=lambda setting, full: lambda rng: ends,
-        settings=(),
-        batch=4,
-        claims={"x": Claim(interval="x", study="none", truth="endless")},
-    )
-    (tally,) = measure("x", experiment, Setting(world="none", topics=1), trials=4, full=False)
-    assert (tally.trials, tally.covered) == (3, 2)
 
 
 def test_variances_of_a_population_are_those_of_the_mean_squares():

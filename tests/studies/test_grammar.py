@@ -10,7 +10,7 @@ import pytest
 
 import steadyrank as sr
 from steadyrank.guesses import ABSENT
-from steadyrank.measures.arguments import names_measures, role_of
+from steadyrank.measures.arguments import names_measures
 
 NAMES = ("bm25", "splade", "dense")
 
@@ -117,73 +117,6 @@ def test_gate_and_judges_take_the_order_of_the_command(data):
 def test_named_arguments_are_what_they_are_named(data):
     with pytest.raises(sr.InputError):
         sr.evaluate(runs="qrels.txt", qrels="runs")
-
-
-RANKING = {"q1": {"d1": 0.5, "d2": 0.25}}
-GRADES = {"q1": {"d1": 1, "d2": 0}}
-
-
-@pytest.mark.parametrize(
-    ("source", "role"),
-    [
-        (sr.run_from_dict(RANKING, name="a"), "runs"),
-        (sr.qrels_from_dict(GRADES), "qrels"),
-        (RANKING, "runs"),
-        (GRADES, None),
-        ({"q1": {"d1": np.float32(0.5)}}, "runs"),
-        ({"a": RANKING}, "runs"),
-        ({"a": "a.run"}, "runs"),
-        (["a.run"], "runs"),
-        ((), "runs"),
-        (pd.DataFrame({"qid": ["1"], "docno": ["d"], "score": [1.0]}), "runs"),
-        (pd.DataFrame({"qid": ["1"], "docno": ["d"], "label": [1]}), "qrels"),
-        (pd.DataFrame({"q_id": ["1"], "doc_id": ["d"], "score": [1]}), None),
-        ("irds:vaswani", "qrels"),
-        ("no-such-file", None),
-        ("*.run", "runs"),
-        ("-", None),
-        (None, None),
-        (3, None),
-    ],
-)
-def test_what_an_argument_is(source, role):
-    assert role_of(source) == role
-
-
-@pytest.mark.parametrize(
-    ("line", "role"),
-    [
-        ("q1 Q0 d1 1 0.5 tag", "runs"),
-        ("q1 Q0 label 1 0.5 tag", "runs"),
-        ("q1 0 d1 1", "qrels"),
-        ("# a comment\n\nq1 0 d1 -1", "qrels"),
-        ("q1 0 d1 1.5", None),
-        ("q1\td1\t1", None),
-        ("query-id\tcorpus-id\tscore", None),
-        ("query_id,doc_id,relevance", "qrels"),
-        (",qid,docno,label", "qrels"),
-        ("topic,bm25,dense", None),
-        ('{"q1": {"d1": 1}}', None),
-        ("", None),
-    ],
-)
-def test_what_a_file_is(tmp_path, line, role):
-    path = tmp_path / "file"
-    path.write_text(line + "\n")
-    assert role_of(path) == role
-    import gzip
-
-    packed = tmp_path / "packed"
-    packed.write_bytes(gzip.compress((line + "\n").encode()))
-    assert role_of(str(packed)) == role
-
-
-def test_a_pipe_is_not_looked_into(tmp_path):
-    import os
-
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    assert role_of(pipe) is None
 
 
 # measures

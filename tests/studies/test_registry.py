@@ -121,7 +121,7 @@ def test_a_study_is_a_folder_and_a_line_on_the_page(toy, tmp_path, drawn_only):
     assert list(result.results)[-1] == "toy"
     assert result.n_samples["toy"] == 10
     places = [section.id for section in result.page.sections]
-    assert places[-4:] == ["judges", "toy", "hardest", "check"]
+    assert places[-3:] == ["judges", "toy", "check"]
     section = result.page.sections[places.index("toy")]
     assert section.answer == ("5 of 10 coins for 3 runs show heads.",), "what was said is left out"
     assert section.means == "Heads agree. Coins are fair."

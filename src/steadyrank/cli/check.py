@@ -51,7 +51,7 @@ def command(files: tuple[str, ...], kind: str | None, output: Output, **reading:
 def _show_holdings(files: tuple[str, ...], kind: str | None, output: Output) -> None:
     from steadyrank.data.read.leaderboards import read_leaderboard
     from steadyrank.data.read.score_files import read_scores
-    from steadyrank.studies.check.holdings import VIEW, holdings
+    from steadyrank.studies.check.view import HELD, holdings
 
     data: Any
     if (found := read_tools(files, kind)) is not None:
@@ -59,4 +59,4 @@ def _show_holdings(files: tuple[str, ...], kind: str | None, output: Output) -> 
     else:
         data = read_leaderboard(list(files)) if is_leaderboard(files) else read_scores(files)
         said = f"{type(data).__name__}{repr(data).partition(':')[2][:-1]}"
-    output.show(VIEW.text, holdings(data, said, files))
+    output.show(HELD.text, holdings(data, said, files))

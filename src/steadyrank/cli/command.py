@@ -22,7 +22,7 @@ import click
 from steadyrank.cli.output import tell
 from steadyrank.compute.files import is_special, source_date
 from steadyrank.compute.memory import check_address_space
-from steadyrank.errors import FormatError, InputError, Message, SteadyrankError, SteadyrankWarning
+from steadyrank.errors import InputError, Message, SteadyrankError, SteadyrankWarning
 from steadyrank.guesses import WITHOUT_OPTION, in_our_words, removed
 
 HelpRecord = tuple[str, str]
@@ -91,7 +91,7 @@ class Command(click.Command):
                 _tell_notes(ctx)
                 raise
             except SteadyrankError as error:
-                error.args = (of_scores(error, self) or in_options(error, self),)
+                error.args = (in_options(error, self),)
                 raise
 
     def _check_standard_input(self, ctx: click.Context) -> None:
@@ -255,24 +255,6 @@ def in_options(told: Message, command: click.Command) -> str:
         return f"{flag} {what}".strip() if given else flag
 
     return told.shown(shown)
-
-
-def of_scores(error: SteadyrankError, command: click.Command) -> str | None:
-    """Return the message for a file of scores that was read as a run or judgments; else None."""
-    scores = [option for option in command.params if "--scores" in option.opts]
-    if not isinstance(error, FormatError) or error.code != "format" or not scores:
-        return None
-    from steadyrank.data.read.score_files import read_scores
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            read_scores(error.path)
-        except (InputError, OSError):
-            return None
-    takes_them = not getattr(scores[0], "hidden", False)
-    remedy = f"give --scores {error.path}" if takes_them else "give a run"
-    return f"{error.path}: these are scores, not a run: {remedy}"
 
 
 @contextlib.contextmanager

@@ -8,15 +8,8 @@ import click
 
 from steadyrank.cli import options as opt
 from steadyrank.cli.command import subcommand
-from steadyrank.cli.inputs import (
-    Inputs,
-    facet_from_option,
-    judge_option,
-    load_graded,
-    note_judges,
-    scores_options,
-)
-from steadyrank.cli.output import Output, emit, tell
+from steadyrank.cli.inputs import Inputs, judge_option, load_graded, note_judges, scores_options
+from steadyrank.cli.output import Output, emit
 from steadyrank.errors import InputError, arg
 
 if TYPE_CHECKING:
@@ -28,9 +21,6 @@ CORRECTIONS = ["none", "holm", "bh", "bonferroni", "maxt"]
 
 PAIR_BYTES = 500
 """Bytes of memory per pair, at most: nine million pairs took 2.8 GB."""
-
-MANY_PAIRS = 500_000
-"""Number of pairs from which on the tests take minutes."""
 
 test_options = opt.options(
     {
@@ -83,7 +73,6 @@ NOT_AUDITED = ("by", "fixed", "topic_info", "cluster_from")
 @judge_option(
     "Also evaluate the runs by these judgments, which makes judges a facet; repeat for more."
 )
-@facet_from_option
 @test_options
 @opt.topic_options
 @other_questions
@@ -96,7 +85,6 @@ def command(
     plot_kind: str,
     simultaneous: bool,
     judge_files: tuple[str, ...],
-    facet_from: str | None,
     **options: Any,
 ) -> None:
     """Compare runs by paired tests, corrected for multiple comparisons.
@@ -107,7 +95,7 @@ def command(
     judges (--judge, or a column judge of --scores) also to other judges. Clusters of topics are
     resampled as a whole, and topic weights make the means weighted ones.
     """
-    scores = load_graded(inputs, output, judge_files, facet_from)
+    scores = load_graded(inputs, output, judge_files)
     options |= {"jobs": output.jobs, "rng": output.seed}
     if audit:
         if output.plot is not None:
@@ -120,28 +108,24 @@ def command(
     options["fixed"] = options["fixed"] or ()
     systems = () if options["by"] == "run" else scores.run_info.get("system", ())
     rows = {own or run for own, run in zip(systems or scores.runs, scores.runs, strict=True)}
-    _check_pairs(len(rows), len(scores.measures), options["baseline"], output.quiet)
+    _check_pairs(len(rows), len(scores.measures), options["baseline"])
     with output.progress("blocks of samples") as progress:
         result = compare(scores, progress=progress, **options)
     if output.format in ("csv", "json"):
-        with output.progress("pairs") as progress:
-            pieces = pairs_text(result, output.format, progress=progress, describe=output.describe)
-            emit(pieces, output.path)
+        emit(pairs_text(result, output.format, describe=output.describe), output.path)
     else:
         output.show(compare_text, result, simultaneous=simultaneous)
     output.draw(result, kind=plot_kind)
 
 
-def _check_pairs(n_rows: int, n_measures: int, baseline: str | None, quiet: bool) -> None:
-    """Refuse more pairs than memory holds; warn if the tests will take minutes."""
+def _check_pairs(n_rows: int, n_measures: int, baseline: str | None) -> None:
+    """Refuse more pairs than memory holds."""
     from steadyrank.compute.memory import check_memory
 
     few = (n_rows - 1) * n_measures
     pairs = few if baseline else few * n_rows // 2
     instead = "give a --baseline, or fewer runs or measures"
     check_memory(PAIR_BYTES * pairs, f"{pairs:,} pairs", instead)
-    if pairs > MANY_PAIRS and baseline is None and not quiet:
-        tell(f"comparing {pairs:,} pairs takes minutes; with --baseline RUN they are {few:,}")
 
 
 def _audit(scores: Scores, output: Output, options: dict[str, Any]) -> None:

@@ -30,17 +30,13 @@ if TYPE_CHECKING:
         "--per-topic -q": "Show every topic instead of means in tables, LaTeX and Markdown; in "
         "trec_eval's format, show them before the summary.",
         "--wide": "Write CSV of one measure with topics down and runs across.",
-        "--by [run|system] = run": "Show one row per run, or the mean of each system over its "
-        "runs, which --run-info or --system-from name.",
     }
 )
 @opt.digits_option
 @opt.topic_options
 @opt.output_options_with("trec_eval")
 @also_writes(".parquet")
-def command(
-    inputs: Inputs, per_topic: bool, wide: bool, by: str, output: Output, **options: Any
-) -> None:
+def command(inputs: Inputs, per_topic: bool, wide: bool, output: Output, **options: Any) -> None:
     """Score runs against judgments, with trec_eval's ordering and tie breaking.
 
     QRELS is a file of judgments; each RUN is a run, or a pattern or folder of runs (TREC text,
@@ -50,13 +46,9 @@ def command(
     without -c. Scores of another tool (--scores FILE) are shown in the same way.
     """
     scores = _scores(inputs, output, **options)
-    if by == "system":
-        from steadyrank.stats.instances.mixed_tests import scores_by_system
-
-        scores = scores_by_system(scores)
     if output.path is not None and output.format == "parquet":
         from steadyrank.compute.files import check_still_there
-        from steadyrank.data.write.files import write_scores
+        from steadyrank.data.write import write_scores
 
         check_still_there(Path(output.path).parent)
         write_scores(scores, output.path)
@@ -99,7 +91,6 @@ def _scores(inputs: Inputs, output: Output, **topics: Any) -> Scores:
             judged,
             by_measures,
             rel=opt.given_level(),
-            tie_bounds=output.format != "trec_eval",
             progress=progress,
             **output.machine,
             **inputs.reading,

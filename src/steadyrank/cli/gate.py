@@ -11,7 +11,7 @@ import click
 from steadyrank.cli import options as opt
 from steadyrank.cli.command import subcommand
 from steadyrank.cli.inputs import DIRECTIONS, WAYS, split_assignment
-from steadyrank.cli.output import Output, check_folders, emit, hush_matplotlib, tell_if_compiling
+from steadyrank.cli.output import Output, check_folders, emit, tell_if_compiling
 from steadyrank.errors import InputError
 from steadyrank.words import counted
 
@@ -29,9 +29,6 @@ if TYPE_CHECKING:
         "--margin float": "Accept a loss of this much on measures without -m M=MARGIN.",
         "--by COLUMN": "Also check the segments by this column of --topic-info.",
         **opt.ALPHA,
-        "--unjudged [auto|bounded|not-relevant] = auto": "Report holes if the verdict depends on "
-        "how likely unjudged documents are to be relevant (auto) or if any of their grades change "
-        "it (bounded), or count them as not relevant.",
         "--guard-breakage": "Lower the limits as if one more topic had the lowest possible "
         "difference.",
         "--rebuild": "Test whether CANDIDATE is another build of the system in the folder "
@@ -121,7 +118,6 @@ def command(
             emit(_earlier_steps(summary) + summary_markdown(result), summary)
         if junit is not None:
             emit(junit_xml(result, unsure, on_holes), junit)
-        _draw_history(result, output.quiet)
         output.draw(result)
         output.show(gate_text, result)
 
@@ -158,7 +154,7 @@ def _margins(measures: tuple[str, ...]) -> dict[str, float | None]:
         if name in margins:
             raise InputError(f"-m {name} is given twice: give it once")
         try:
-            margins[name] = None if text is None else opt.decimal(text)
+            margins[name] = None if text is None else float(text)
         except ValueError:
             raise InputError(f"-m {name}={text}: the margin must be a number") from None
     return margins
@@ -215,14 +211,3 @@ def _named(scores: Scores, name: str) -> Scores:
     systems = scores.run_info.get("system", ())
     runs = [run for run, system in zip(scores.runs, systems, strict=False) if system == name]
     return scores.select(runs=runs if runs and name not in scores.runs else name)
-
-
-def _draw_history(result: GateResult, quiet: bool) -> None:
-    if result.history is None:
-        return
-    from steadyrank.present.figures import own_style, save_figure
-    from steadyrank.studies.plotting import plot
-
-    hush_matplotlib(quiet)
-    with own_style():
-        save_figure(plot(result.history), Path(result.history.folder) / "history.svg")

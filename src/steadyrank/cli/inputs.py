@@ -16,7 +16,7 @@ import click
 from steadyrank.cli import options as opt
 from steadyrank.cli.command import note
 from steadyrank.cli.output import Output, tell, tell_if_compiling
-from steadyrank.errors import FormatError, InputError
+from steadyrank.errors import InputError
 
 if TYPE_CHECKING:
     from steadyrank.data.forms.form import Form
@@ -99,11 +99,11 @@ TABLES = (".csv", ".tsv", ".parquet")
 def is_leaderboard(files: Sequence[str]) -> bool:
     """Return whether a table has scores by dataset, in a column or in rows without topics."""
     from steadyrank.data.interop.tables import pick_column
-    from steadyrank.data.read.csv_files import header_of
     from steadyrank.data.read.leaderboards import DATASET_COLUMNS
     from steadyrank.data.read.parquet import column_names
     from steadyrank.data.read.score_files import is_long
     from steadyrank.data.read.sources import kind_of, open_bytes
+    from steadyrank.data.read.tables import header_of
     from steadyrank.data.table_rules import names_rows
 
     path = Path(files[0])
@@ -227,8 +227,7 @@ def load_scores(
     if files is not None:
         lower, higher = (inputs.directions[way] for way in WAYS)
         scores = read_score_files(files, inputs).directed(lower=lower, higher=higher)
-        from steadyrank.data.read.run_info import describe_scores
-        from steadyrank.data.read.run_names import with_chosen_names
+        from steadyrank.data.read.run_info import describe_scores, with_chosen_names
 
         about = ("run_info", "team_from", "system_from")
         scores = describe_scores(scores, **{key: inputs.reading[key] for key in about})
@@ -255,7 +254,7 @@ def qrels_and_measures(
     """Return the judgments and the measures, by default `n_default` that suit the judgments."""
     if measures:
         return qrels, measures
-    from steadyrank.data.read.qrels import judgments_of
+    from steadyrank.data.read.run_files import judgments_of
     from steadyrank.measures.evaluate import default_measures
 
     judged = judgments_of(qrels)
@@ -282,38 +281,19 @@ def judge_option(help: str) -> opt.Decorator:
     return opt.options({"--judge judge_files [NAME=]QRELS ...": help})
 
 
-facet_from_option = opt.reading_options_of(
-    {
-        "--facet-from REGEX": (
-            "Find judge, answer, draw and system in the runs' names by groups of these names, such "
-            "as '_(?P<judge>[^_]+)$'.",
-            opt.ONCE,
-        )
-    }
-)
-
-
-def load_graded(
-    inputs: Inputs, output: Output, judge_files: Sequence[str], facet_from: str | None
-) -> Scores:
-    """Return the scores with judges and answers, from names of runs or several judgments."""
+def load_graded(inputs: Inputs, output: Output, judge_files: Sequence[str]) -> Scores:
+    """Return the scores with judges and answers, also from several judgments."""
     if not judge_files:
-        scores = load_scores(inputs, output, counts_judges=True)
-    elif inputs.has_scores:
+        return load_scores(inputs, output, counts_judges=True)
+    if inputs.has_scores:
         raise InputError("--judge requires QRELS RUN...; scores have a column judge instead")
-    else:
-        scores = _by_judges(inputs, output, named_files("--judge", judge_files))
-    if facet_from is None:
-        return scores
-    from steadyrank.data.facets import facets_from_names
-
-    return facets_from_names(scores, facet_from)
+    return _by_judges(inputs, output, named_files("--judge", judge_files))
 
 
 def _by_judges(inputs: Inputs, output: Output, judges: dict[str, str]) -> Scores:
     """Evaluate the runs by each judge of --judge, and by QRELS if the first file is judgments."""
     from steadyrank.data.facets import scores_by_judges
-    from steadyrank.data.read.qrels import judgments_of
+    from steadyrank.data.read.run_files import judgments_of
 
     files = inputs.files
     try:
@@ -367,9 +347,7 @@ def run_study(
 def qrels_and_runs(files: tuple[str, ...], least: str = "one RUN") -> tuple[str, list[str]]:
     """Return the files of judgments and of runs; `least` says how many runs are required."""
     what = f"give QRELS and at least {least}, or --scores FILE"
-    if len(files) == 1:
-        raise FormatError(files[0], what)  # the command checks whether the file is scores
-    if not files:
+    if len(files) < 2:
         raise InputError(what)
     return files[0], list(files[1:])
 
@@ -420,20 +398,16 @@ def assigned(option: str, given: Iterable[str], how: str) -> dict[str, str]:
 
 def files_by_measure(measures: Sequence[str]) -> dict[str, str]:
     """Return the files of `-m NAME=FILE`; refuse two files for one name."""
+    if not names_files(measures):
+        return {}
     files: dict[str, str] = {}
-    bare: list[str] = []
     for name, path in map(split_assignment, measures):
         if path is None:
-            bare.append(name)
-        elif name in files:
-            raise InputError(
-                f"-m {name} names two files: join them with --scores {files[name]} --scores {path} "
-                f"-m {name}"
-            )
-        else:
-            files[name] = path
-    if files and bare:
-        raise InputError(f"-m {bare[0]} names no file: write -m {bare[0]}=FILE for each measure")
+            raise InputError(f"-m {name} names no file: write -m {name}=FILE for each measure")
+        if name in files:
+            both = f"--scores {files[name]} --scores {path}"
+            raise InputError(f"-m {name} names two files: join them with {both} -m {name}")
+        files[name] = path
     return files
 
 

@@ -107,7 +107,7 @@ def _from_scores(
     judge_scores: tuple[str, ...],
     options: dict[str, Any],
 ) -> JudgesResult:
-    from steadyrank.data.read.run_names import with_chosen_names
+    from steadyrank.data.read.run_info import with_chosen_names
     from steadyrank.studies.judges.study import judges
 
     files = score_files(inputs)

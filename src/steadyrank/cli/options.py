@@ -72,28 +72,7 @@ def _option(typed: str, about: Help, cls: type[click.Option]) -> Decorator:
     return click.option(*names, help=text, cls=cls, **value, **settings)
 
 
-def decimal(text: str) -> float:
-    """Parse a number; refuse 1_0, which Python reads as 10.
-
-    >>> decimal(".05")
-    0.05
-    """
-    if "_" in text:
-        raise ValueError(text)
-    return float(text)
-
-
-class Decimal(click.types.FloatParamType):
-    """A number that `decimal` accepts."""
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        """Return the number."""
-        if isinstance(value, str) and "_" in value:
-            self.fail(f"{value!r} is not a valid {self.name}.", param, ctx)
-        return super().convert(value, param, ctx)
-
-
-NUMBERS: dict[str, Any] = {"int": click.INT, "float": Decimal()}
+NUMBERS: dict[str, Any] = {"int": click.INT, "float": click.FLOAT}
 
 
 def _value(word: str) -> dict[str, Any]:
@@ -157,7 +136,7 @@ BY_METAVAR: Mapping[str, dict[str, Any]] = {
     "DIR": {"type": click.Path(file_okay=False)},
     "F,F,…": {"multiple": True, "callback": _columns},
     **dict.fromkeys(("N,N,…", "K,K,…", "10,20,…"), _numbers(int, "whole numbers")),
-    "L,L,…": _numbers(decimal, "numbers"),
+    "L,L,…": _numbers(float, "numbers"),
 }
 """Settings that a placeholder implies: a folder; columns or numbers separated by commas."""
 
@@ -171,7 +150,7 @@ def plot_option(what: str = "a figure") -> Decorator:
 def _allow_input(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
     """Raise the limits on input until the command ends."""
     if value is not None:
-        from steadyrank.data.read.limits import max_input
+        from steadyrank.data.read.streams import max_input
 
         max_input(value)
         ctx.call_on_close(lambda: max_input(None))
@@ -305,7 +284,7 @@ missing_options = together(missing_option("zero", "skip", "error"), no_relevant_
 
 def complete_measure(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """Return names of measures for shell completion."""
-    from steadyrank.measures.kinds import KINDS
+    from steadyrank.measures.names import KINDS
 
     names = [
         name + {"required": "@10", "one": "@1", "recall": "@0.1"}.get(kind.cutoff, "")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import io
-import logging
 import os
 import sys
 import time
@@ -117,7 +116,7 @@ class Output:
         """Print or write the text of a result in the chosen format."""
         how |= {"describe": True} if self.describe else {}
         how |= {} if self.digits is None else {"digits": self.digits}
-        from steadyrank.data.read.run_names import read_names
+        from steadyrank.data.read.run_info import read_names
         from steadyrank.present.run_names import names_of, shown_as
 
         chosen = click.get_current_context().params.get("names")
@@ -135,7 +134,6 @@ class Output:
         from steadyrank.studies.plotting import plot
 
         check_still_there(Path(self.plot).parent)
-        hush_matplotlib(self.quiet)
         with own_style():
             save_figure(plot(result, **options), self.plot)
 
@@ -248,12 +246,6 @@ def tell(line: str) -> None:
     """Print a line on stderr; the work continues if that fails."""
     with contextlib.suppress(OSError, ValueError):
         print(f"steadyrank: {one_line(line)}", file=sys.stderr, flush=True)
-
-
-def hush_matplotlib(quiet: bool) -> None:
-    """Hide matplotlib's messages about its caches, which use logging instead of warnings."""
-    if quiet:
-        logging.getLogger("matplotlib").setLevel(logging.ERROR)
 
 
 def tell_if_compiling(quiet: bool, kernel: Any = None) -> None:

@@ -45,7 +45,6 @@ report_options = opt.together(
             "studies draw fewer samples.",
             "--samples n_samples N 2..": "Draw N samples in every study, whatever the budget.",
             "--title TEXT": "Give the page this title.",
-            "--top N = 25": "Show this many rows of each table at first.",
             **opt.STORE,
         }
     ),

@@ -94,7 +94,7 @@ study_options = opt.together(
             "--bin-width W float = 0.01": "Set the width of these bins, such as 1 for percentages.",
             "--device = cpu": (
                 "Sample on this device.",
-                {"type": click.Choice(["cpu"]), "hidden": True},
+                {"type": click.Choice(["cpu"]), "hidden": True, "expose_value": False},
             ),
             **opt.STORE,
             "--part I/N": (
@@ -107,9 +107,6 @@ study_options = opt.together(
 )
 
 showing_options = opt.together(
-    opt.output_options_of(
-        {"--top K 1..": "Show the probability that each run is among the top K [default: 3]."}
-    ),
     opt.plot_option("error rates, or what --plot-kind names,"),
     opt.output_options_of(
         {
@@ -130,12 +127,7 @@ showing_options = opt.together(
 @opt.reading_options
 @opt.output_options
 def command(
-    qrels: str,
-    runs: tuple[str, ...],
-    output: Output,
-    top: int | None,
-    plot_kind: str,
-    **options: Any,
+    qrels: str, runs: tuple[str, ...], output: Output, plot_kind: str, **options: Any
 ) -> None:
     """Simulate other document collections and test whether the ranking survives.
 
@@ -145,7 +137,6 @@ def command(
     binary version of nDCG is simulated and named as such. The results are about other documents,
     not about other topics or judgments. CSV holds one row per run, JSON everything.
     """
-    _check_top(runs, top)
     if options["part"] is not None and options["store"] is None:
         raise InputError("--part requires --store DIR, the folder of all parts")
     if options["part"] is not None and output.plot is not None:
@@ -160,14 +151,5 @@ def command(
     if options["part"] is not None:
         output.show(PART_VIEW.text, result)
         return
-    output.show(VIEW.text, result, top=top)
+    output.show(VIEW.text, result)
     output.draw(result, kind=plot_kind)
-
-
-def _check_top(runs: tuple[str, ...], top: int | None) -> None:
-    """Refuse a --top that would otherwise fail only after sampling."""
-    if top is not None:
-        from steadyrank.data.read.runs import read_runs
-        from steadyrank.studies.simulate.result import top_columns
-
-        top_columns(top, len(read_runs(list(runs))))

@@ -9,7 +9,6 @@ from steadyrank.cli.command import subcommand
 from steadyrank.cli.inputs import (
     Inputs,
     assigned,
-    facet_from_option,
     judge_option,
     load_graded,
     note_judges,
@@ -55,19 +54,12 @@ study_options = opt.options(
 @subcommand("stability")
 @scores_options
 @judge_option("Count these judgments and QRELS, or two or more of these, as judges: a facet.")
-@facet_from_option
 @study_options
 @opt.plot_option("coefficients against topics, or shares of a difference,")
 @opt.describe_option
 @opt.digits_option
 @opt.output_options
-def command(
-    inputs: Inputs,
-    output: Output,
-    judge_files: tuple[str, ...],
-    facet_from: str | None,
-    **options: Any,
-) -> None:
+def command(inputs: Inputs, output: Output, judge_files: tuple[str, ...], **options: Any) -> None:
     """Decompose the variance of scores into systems, topics and the rest.
 
     Takes QRELS RUN... or --scores FILE. E rho² is how reliably the topics order systems like these,
@@ -78,7 +70,7 @@ def command(
     and the rest. CSV holds the figures by number of topics and instances, or topics, answers and
     judges.
     """
-    scores = load_graded(inputs, output, judge_files, facet_from)
+    scores = load_graded(inputs, output, judge_files)
     if len(scores.measures) > 1 and output.plot is not None:
         raise InputError("--plot takes one measure: name it with -m")
     if len(set(scores.run_info.get("judge", ()))) == 1:

@@ -34,8 +34,7 @@ _LOGGERS = ("distributed", "distributed.client", "distributed.gc", "tornado.appl
 class Cluster(Executor):
     """An executor over a Dask client; a lost cluster is a `MachineError` of each unfinished task.
 
-    Everything is done in the client's event loop: Dask goes through its tasks there when the
-    connection breaks, and another thread that submits meanwhile would disturb it.
+    All is done in the client's event loop, where Dask reads its tasks when the connection breaks.
     """
 
     def __init__(self, client: Any, address: str, **options: Any):
@@ -45,7 +44,7 @@ class Cluster(Executor):
         self._options = {**options, "pure": False}  # no other client has a task's key
 
     def submit(self, function: Any, /, *args: Any, **options: Any) -> Future[Any]:
-        """Run a task on the cluster; the future is settled whatever becomes of the cluster."""
+        """Run a task on the cluster; the future has a result or an error in any case."""
         future: Future[Any] = Future()
         if self._client.status == "closed":
             future.set_exception(self._lost("it stopped answering"))
@@ -109,7 +108,7 @@ def installed() -> dict[str, str]:
     """What the digits of a result depend on: versions, and a digest of the package's sources."""
     digest = hashlib.sha256()
     package = Path(__file__).parents[1]
-    for path in sorted(path for path in package.rglob("*") if path.suffix in (".py", ".cu")):
+    for path in sorted(package.rglob("*.py")):
         digest.update(f"{path.relative_to(package).as_posix()}\0".encode())
         digest.update(path.read_bytes())
     sources = {"steadyrank": __version__, "sources of steadyrank": digest.hexdigest()[:12]}
@@ -173,21 +172,20 @@ def _itself(value: Any) -> Any:
 
 @contextlib.contextmanager
 def connected(scheduler: str) -> Iterator[Cluster]:
-    """The cluster at an address, for as long as the block of code lasts."""
+    """Connect to the cluster at an address while the block of code runs."""
     with _without_logs_of_dask():
         client = _in_time(scheduler, partial(_client_of, scheduler))
         try:
             _in_time(scheduler, partial(_check_workers, client, scheduler))
             yield Cluster(client, scheduler)
         finally:
-            # Results are here, or the error is known: a scheduler that does not let go of us
-            # changes neither.
+            # The results are here, or the error is known: an error while closing changes neither.
             with contextlib.suppress(Exception):
                 client.close()
 
 
 def over_client_of(executor: Executor) -> Executor:
-    """An executor that the caller has brought; Dask's own, by one over the same client."""
+    """Return an executor of the caller; a `Cluster` over the same client if it is Dask's own."""
     client = getattr(executor, "_client", None)
     if client is None or not _is_of_dask(executor):
         return executor
@@ -205,7 +203,7 @@ def _client_of(scheduler: str) -> Any:
 
 
 def _in_time(scheduler: str, ask: Callable[[], Any]) -> Any:
-    """What Dask answers, asked in a thread that is left behind if it never does."""
+    """Return Dask's answer from a thread that is abandoned after LONGEST seconds."""
     answer: Future[Any] = Future()
 
     def settle() -> None:
@@ -238,7 +236,7 @@ def _distributed() -> Any:
 
 @contextlib.contextmanager
 def _without_logs_of_dask() -> Iterator[None]:
-    """Keep what Dask logs about a loss out of stderr: one error reports it."""
+    """Keep Dask's logs of a loss out of stderr: one error reports it."""
     _distributed()  # sets the levels of its loggers when it is imported
     loggers = [logging.getLogger(name) for name in _LOGGERS]
     levels = [logger.level for logger in loggers]

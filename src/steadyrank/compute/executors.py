@@ -60,7 +60,7 @@ def workers(
     try:
         yield threads
     except BaseException:
-        # Whoever presses Ctrl-C does not want to wait for all that is still to be done.
+        # After Ctrl-C no further task starts.
         threads.shutdown(cancel_futures=True)
         raise
     threads.shutdown()
@@ -181,21 +181,16 @@ def map_shared(
     """
     with workers(jobs=jobs, scheduler=scheduler, executor=executor) as pool, one_blas_thread():
         there = shared(pool, value)
-        # Elsewhere this limit does not hold; here it must not be lifted by who is done first.
-        call = _call_alone if is_elsewhere(pool) else _call
-        return map_in_order(
-            call, [(function, there, task) for task in tasks], pool, progress=progress
-        )
+        # This limit does not hold elsewhere; here, the first task to end must not lift it.
+        elsewhere = is_elsewhere(pool)
+        jobs_of_pool = [(function, there, task, elsewhere) for task in tasks]
+        return map_in_order(_call, jobs_of_pool, pool, progress=progress)
 
 
-def _call(job: tuple[Callable[[Any, Any], Answer], Any, Any]) -> Answer:
-    function, value, task = job
-    return function(value, task)
-
-
-def _call_alone(job: tuple[Callable[[Any, Any], Answer], Any, Any]) -> Answer:
-    with one_blas_thread():
-        return _call(job)
+def _call(job: tuple[Callable[[Any, Any], Answer], Any, Any, bool]) -> Answer:
+    function, value, task, is_limited = job
+    with one_blas_thread() if is_limited else contextlib.nullcontext():
+        return function(value, task)
 
 
 def shared(executor: Executor, value: Any) -> Any:

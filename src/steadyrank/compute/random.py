@@ -59,10 +59,6 @@ def block_stream(seed: int, purpose: str, block: int) -> np.random.Generator:
     return np.random.Generator(np.random.Philox(key=np.frombuffer(words, np.uint64, 2)))
 
 
-MOST_BLOCKS = 1_000_000
-"""More would fill the memory before the first of them is drawn."""
-
-
 def blocks_of(n_samples: int, size: int = BLOCK) -> list[tuple[int, int, int]]:
     """(block, first, stop): which replicates each block holds.
 
@@ -70,6 +66,6 @@ def blocks_of(n_samples: int, size: int = BLOCK) -> list[tuple[int, int, int]]:
     [(0, 0, 256), (1, 256, 512), (2, 512, 600)]
     """
     starts = range(0, n_samples, size)
-    if len(starts) > MOST_BLOCKS:
-        raise InputError(f"{n_samples:,} samples are too many: draw at most {MOST_BLOCKS * size:,}")
+    if len(starts) > 1_000_000:  # the list would fill the memory
+        raise InputError(f"{n_samples:,} samples are too many: draw at most {size * 1_000_000:,}")
     return [(i, first, min(first + size, n_samples)) for i, first in enumerate(starts)]

@@ -30,15 +30,7 @@ _NEITHER = re.compile(
 
 
 def direction_of(measure: str) -> Direction:
-    """Return which way a measure of this name is better.
-
-    Task, filter, parameters and cutoff do not count: `task/NAME,filter`, `NAME(p=1)`, `NAME@10`.
-
-    >>> [direction_of(name) for name in ("nDCG@10", "arith/edit_distance,none", "CO2 cost")]
-    ['higher', 'lower', 'lower']
-    >>> [direction_of(name) for name in ("num_prompt_tokens", "Toxicity", "Bias [GEval]")]
-    ['neither', 'unknown', 'higher']
-    """
+    """Return which way a measure of this name is better."""
     bare = re.sub(r"\(.*\)", "", measure).rpartition("/")[2]
     name = re.sub(r"[\s-]+", "_", re.split("[,@]", bare)[0].strip().lower())
     ways: dict[Direction, re.Pattern[str]]

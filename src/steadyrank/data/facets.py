@@ -7,7 +7,6 @@ second to another, so labels count within a topic only. Studies that know no fac
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -87,12 +86,7 @@ class FacetCube:
 
 
 def facets_of(scores: Scores) -> tuple[str, ...]:
-    """The facets that the runs of these scores have.
-
-    >>> scores = Scores(measures=["m"], runs=["a/x", "a/y"], topics=["1"], values=[[[1.0], [2.0]]])
-    >>> facets_of(scores.with_run_info(system=["a", "a"], judge=["x", "y"]))
-    ('judge',)
-    """
+    """The facets that the runs of these scores have."""
     info = scores.run_info
     return tuple(name for name in FACETS if "system" in info and any(info.get(name, ())))
 
@@ -136,14 +130,7 @@ def _systems(scores: Scores) -> tuple[str, ...]:
 
 
 def averaged_facets(scores: Scores, *, shown: bool = False) -> Scores:
-    """The scores of the systems, means over all facets; scores without facets stay as they are.
-
-    `shown`: to be read topic by topic and not tested.
-
-    >>> scores = Scores(measures=["m"], runs=["a/x", "a/y"], topics=["1"], values=[[[1.0], [2.0]]])
-    >>> averaged_facets(scores.with_run_info(system=["a", "a"], judge=["x", "y"])).values.tolist()
-    [[[1.5]]]
-    """
+    """The scores of the systems, means over all facets; scores without facets stay as they are."""
     if not facets_of(scores):
         return scores
     scores = tidy_judges(scores)
@@ -172,10 +159,7 @@ def judges_words(judges: Sequence[str]) -> str:
 
 
 def averaged_together(**sides: Scores) -> list[Scores]:
-    """Means over facets of scores that came apart, whose judges are averaged over all of them.
-
-    A judge that only some of them have would favour these by its level, and is left out.
-    """
+    """Means over facets of scores that came apart, whose judges are averaged over all of them."""
     judges = {name: "judge" in facets_of(own) for name, own in sides.items()}
     if not any(judges.values()):
         return [averaged_facets(own) for own in sides.values()]
@@ -222,13 +206,7 @@ def _columns(scores: Scores, *names: str) -> set[tuple[str, ...]]:
 
 
 def tidy_judges(scores: Scores) -> Scores:
-    """The scores with each judge once: under one spelling, and not with the same grades again.
-
-    >>> scores = Scores(measures=["m"], runs=["a/X", "b/x"], topics=["1"], values=[[[1.0], [2.0]]])
-    >>> scores = scores.with_run_info(system=["a", "b"], judge=["Gpt 4", "Gpt 4"])
-    >>> tidy_judges(scores) is scores
-    True
-    """
+    """The scores with each judge once: under one spelling, and not with the same grades again."""
     if "judge" not in facets_of(scores):
         return scores
     names = scores.run_info["judge"]
@@ -294,13 +272,7 @@ def _without_copies(scores: Scores) -> Scores:
 def faceted_runs(
     runs: Sequence[str], topics: Sequence[str], columns: Columns
 ) -> tuple[list[str], dict[str, dict[str, str]]]:
-    """Names of runs, one for each combination, and what `run_info` has to say about each.
-
-    Answers and draws that are numbered over all topics are numbered within each.
-
-    >>> faceted_runs(["a", "a"], ["1", "1"], {"judge": ["x", "y"]})[0]
-    ['a/x', 'a/y']
-    """
+    """Names of runs, one for each combination, and what `run_info` has to say about each."""
     known: dict[str, Sequence[str]] = {"system": runs}
     for name in FACETS:
         if name in columns:
@@ -328,43 +300,8 @@ def _numbered_within(labels: Sequence[str], within: Sequence[tuple[str, ...]]) -
     return [numbers[key][label] for key, label in zip(within, labels, strict=True)]
 
 
-def facets_from_names(scores: Scores, pattern: str) -> Scores:
-    """The scores with systems and facets from the named groups of a pattern in the runs' names.
-
-    Without a group `system` the system is the name without what the pattern matches.
-
-    >>> scores = Scores(measures=["m"], runs=["a_x", "a_y"], topics=["1"], values=[[[1.0], [2.0]]])
-    >>> facets_from_names(scores, "_(?P<judge>[xy])$").run_info
-    {'system': ('a', 'a'), 'judge': ('x', 'y')}
-    """
-    try:
-        compiled = re.compile(pattern)
-    except (re.error, OverflowError, RecursionError) as error:
-        raise InputError(f"{pattern!r} is not a regular expression: {error}") from None
-    groups = set(compiled.groupindex)
-    if not groups & set(FACETS) or groups - {"system", *FACETS}:
-        raise InputError(
-            f"{pattern!r} must have named groups of judge, answer, draw and system, such as "
-            "'_(?P<judge>[^_]+)$'"
-        )
-    columns: dict[str, list[str]] = {"system": [], **{name: [] for name in groups}}
-    for run in scores.runs:
-        match = compiled.search(run)
-        if match is None:
-            raise InputError(f"{pattern!r} does not match the run {run!r}: it must match all runs")
-        found = {"system": run[: match.start()] + run[match.end() :], **match.groupdict("")}
-        for name, column in columns.items():
-            column.append(found[name])
-    return scores.with_run_info(**columns)
-
-
 def scores_by_judges(scores: Mapping[str, Scores]) -> Scores:
-    """One cube of the same runs by several judges, each with its scores.
-
-    >>> one = Scores(measures=["m"], runs=["a"], topics=["1"], values=[[[1.0]]])
-    >>> scores_by_judges({"x": one, "y": one}).runs
-    ('a/x', 'a/y')
-    """
+    """One cube of the same runs by several judges, each with its scores."""
     parts = [
         replace(own, runs=tuple(f"{run}/{judge}" for run in own.runs), meta={}).with_run_info(
             system=_systems(own), judge=[judge] * len(own.runs)

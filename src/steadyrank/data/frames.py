@@ -21,25 +21,26 @@ if TYPE_CHECKING:
 
 Tool = Literal["steadyrank", "ir_measures", "pyterrier", "ranx", "trectools"]
 
-_IDS = {
-    "steadyrank": ("query_id", "doc_id"),
-    "ir_measures": ("query_id", "doc_id"),
-    "pyterrier": ("qid", "docno"),
-    "ranx": ("q_id", "doc_id"),
-    "trectools": ("query", "docid"),
+_RUNS = {
+    "steadyrank": "query_id doc_id score rank",
+    "ir_measures": "query_id doc_id score",
+    "pyterrier": "qid docno score rank",
+    "ranx": "q_id doc_id score",
+    "trectools": "query q0 docid rank score system",
+}
+_QRELS = {
+    "steadyrank": "query_id doc_id relevance",
+    "ir_measures": "query_id doc_id relevance iteration",
+    "pyterrier": "qid docno label",
+    "ranx": "q_id doc_id score",
+    "trectools": "query q0 docid rel",
 }
 
 
 def run_frame(run: Run, *, columns: Tool = "steadyrank") -> pd.DataFrame:
     """A run, one row a document, best first, with the columns of the tool named.
 
-    - `steadyrank`: query_id, doc_id, score, rank from 1
-    - `ir_measures`: query_id, doc_id, score
-    - `pyterrier`: qid, docno, score, rank from 0
-    - `ranx`: q_id, doc_id, score; ids of dtype object, as `ranx.Run.from_df` demands
-    - `trectools`: query, q0, docid, rank from 1, score, system
-
-    A topic without documents has no row.
+    A topic without documents has no row. PyTerrier's ranks count from 0, others from 1.
 
     >>> from steadyrank.data.run import run_from_dict
     >>> run = run_from_dict({"301": {"d1": 2.0, "d2": 3.0}}, name="bm25")
@@ -48,58 +49,38 @@ def run_frame(run: Run, *, columns: Tool = "steadyrank") -> pd.DataFrame:
     0  301    d2    3.0     0
     1  301    d1    2.0     1
     """
-    _check_tool(columns)
-    topic, document = _IDS[columns]
-    topics, documents = _id_columns(run, columns)
+    check_choice("set of columns", columns, get_args(Tool))
     rank = np.arange(len(run)) - np.repeat(run.blocks[:-1], np.diff(run.blocks))
-    made: dict[str, Any] = {topic: topics, document: documents, "score": run.scores}
-    if columns == "trectools":
-        made = {topic: topics, "q0": "Q0", document: documents, "rank": rank + 1}
-        made |= {"score": run.scores, "system": run.name}
-    elif columns in ("steadyrank", "pyterrier"):
-        made["rank"] = rank + (columns == "steadyrank")  # PyTerrier counts from 0
-    return made_frame(made)
+    held = {"q0": "Q0", "score": run.scores, "system": run.name}
+    held["rank"] = rank if columns == "pyterrier" else rank + 1
+    return _frame(run, columns, _RUNS[columns], held)
 
 
 def qrels_frame(qrels: Qrels, *, columns: Tool = "steadyrank") -> pd.DataFrame:
     """Judgments, one row each, with the columns of the tool named.
-
-    - `steadyrank`: query_id, doc_id, relevance
-    - `ir_measures`: query_id, doc_id, relevance, iteration
-    - `pyterrier`: qid, docno, label
-    - `ranx`: q_id, doc_id, score
-    - `trectools`: query, q0, docid, rel
 
     >>> from steadyrank.data.qrels import qrels_from_dict
     >>> qrels_frame(qrels_from_dict({"301": {"d1": 1}}), columns="pyterrier")
        qid docno  label
     0  301    d1      1
     """
-    _check_tool(columns)
+    check_choice("set of columns", columns, get_args(Tool))
     empty = [name for name, size in zip(qrels.topics, qrels.sizes, strict=True) if size == 0]
     if empty:
         raise InputError(f"topic {empty[0]!r} has no judgments, which a frame cannot say")
-    topic, document = _IDS[columns]
-    topics, documents = _id_columns(qrels, columns)
     grades = qrels.grades if columns == "steadyrank" else qrels.grades.astype(np.int64)
-    if columns == "trectools":
-        return made_frame({topic: topics, "q0": "0", document: documents, "rel": grades})
-    value = {"pyterrier": "label", "ranx": "score"}.get(columns, "relevance")
-    made: dict[str, Any] = {topic: topics, document: documents, value: grades}
-    if columns == "ir_measures":
-        made["iteration"] = "0"
-    return made_frame(made)
+    held = dict.fromkeys(("relevance", "label", "score", "rel"), grades)
+    return _frame(qrels, columns, _QRELS[columns], {**held, "q0": "0", "iteration": "0"})
 
 
-def _check_tool(columns: str) -> None:
-    check_choice("set of columns", columns, get_args(Tool))
-
-
-def _id_columns(held: Run | Qrels, columns: Tool) -> tuple[pd.Series[Any], pd.Series[Any]]:
-    """The topics and documents of every row, of the type that the tool works with."""
+def _frame(held: Run | Qrels, columns: str, names: str, values: dict[str, Any]) -> pd.DataFrame:
+    """Topics and documents of every row, of the type that the tool works with, and the values."""
     codes = np.repeat(np.arange(len(held.topics)), np.diff(held.blocks))
-    topics = _text(make_ids(held.topics)).take(codes)
-    return _series(topics, columns), _series(_text(held.documents), columns)
+    topics = _series(_text(make_ids(held.topics)).take(codes), columns)
+    documents = _series(_text(held.documents), columns)
+    known = dict.fromkeys(("query_id", "qid", "q_id", "query"), topics)
+    known |= dict.fromkeys(("doc_id", "docno", "docid"), documents)
+    return made_frame({name: {**known, **values}[name] for name in names.split()})
 
 
 def _text(ids: Ids) -> Any:
@@ -114,7 +95,7 @@ def _text(ids: Ids) -> Any:
         return raw
 
 
-def _series(array: Any, columns: Tool) -> pd.Series[Any]:
+def _series(array: Any, columns: str) -> pd.Series[Any]:
     import pandas as pd
     import pyarrow as pa
 
@@ -122,7 +103,7 @@ def _series(array: Any, columns: Tool) -> pd.Series[Any]:
         # pandas' own type of text cannot hold these ids; plain Python objects can.
         names = [raw.decode("utf-8", "surrogateescape") for raw in array.to_pylist()]
         return pd.Series(names, dtype=object)
-    if columns == "ranx":
+    if columns == "ranx":  # `ranx.Run.from_df` demands objects
         return pd.Series(array.to_numpy(zero_copy_only=False), dtype=object)
     series: pd.Series[Any] = array.to_pandas()
     return series

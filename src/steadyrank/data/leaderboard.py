@@ -187,18 +187,7 @@ class Leaderboard:
 def leaderboard_from_collections(
     collections: Mapping[str, Scores], *, measure: str | None = None
 ) -> Leaderboard:
-    """A table of means from the scores of several collections, runs matched by name.
-
-    By the column `system` of `run_info` where a collection has one. A run that a collection lacks
-    has no score there.
-
-    Parameters
-    ----------
-    collections : mapping of Scores
-        By the names of the collections.
-    measure : str, optional
-        Needed where there are several.
-    """
+    """A table of means from the scores of several collections, runs matched by name."""
     if not collections:
         raise InputError("no collections were named")
     names = {name: _system_names(name, scores) for name, scores in collections.items()}

@@ -92,14 +92,7 @@ def n_ranked(scores, data, offsets, blocks):
 
 
 def rank_blocks(documents: Ids, scores: np.ndarray, blocks: np.ndarray) -> None:
-    """Put every topic's block into ranking order, in place; blocks in order are not touched.
-
-    >>> from steadyrank.data.ids import make_ids
-    >>> documents = make_ids(["a", "b"])
-    >>> rank_blocks(documents, np.array([1.0, 1.0]), np.array([0, 2]))
-    >>> documents.to_list()
-    ['b', 'a']
-    """
+    """Put every topic's block into ranking order, in place; blocks in order are not touched."""
     data, offsets = documents.data, documents.offsets
     block = n_ranked(scores, data, offsets, blocks)
     while block < len(blocks) - 1:
@@ -143,10 +136,7 @@ def _repeats(hashes, blocks, bits):
 
 @kernel
 def _find_duplicates(hashes, data, offsets, blocks):
-    """For each row, the first row of its block with the same id, or NONE.
-
-    The answer is empty when no id repeats.
-    """
+    """For each row, the first row of its block with the same id, or NONE."""
     largest = 1
     for t in range(len(blocks) - 1):
         largest = max(largest, blocks[t + 1] - blocks[t])
@@ -181,11 +171,7 @@ def _find_duplicates(hashes, data, offsets, blocks):
 
 
 def repeated_rows(documents: Ids, blocks: np.ndarray) -> np.ndarray:
-    """For each row, the first row of its block with the same id, or NONE; empty if none repeats.
-
-    A glance at the hashes says of most runs that nothing does; very long blocks are left to the
-    exact search.
-    """
+    """For each row, the first row of its block with the same id, or NONE; empty if none repeats."""
     longest = int(np.diff(blocks).max(initial=0))
     if longest <= LONG_BLOCK:
         bits = np.empty(1 << longest.bit_length(), np.uint64)
@@ -220,11 +206,7 @@ def group_by_topic(
 
 
 def natural_key(name: str) -> tuple[list[_Part], str]:
-    """What sorts names as people do: 2 before 10, and 02 next to 2.
-
-    >>> sorted(["10", "2", "t10", "t9", "02"], key=natural_key)
-    ['02', '2', '10', 't9', 't10']
-    """
+    """What sorts names as people do: 2 before 10, and 02 next to 2."""
     parts: list[_Part] = list(_NUMBERS.split(name))
     # Numbers by their digits: int refuses very long ones.
     for place in range(1, len(parts), 2):
@@ -234,11 +216,7 @@ def natural_key(name: str) -> tuple[list[_Part], str]:
 
 
 def order_by_name(names: Sequence[str]) -> np.ndarray:
-    """Where the names stand, smallest name first.
-
-    >>> order_by_name(["b10", "b9", "a"]).tolist()
-    [2, 1, 0]
-    """
+    """Where the names stand, smallest name first."""
     return np.array(_places_in_order(tuple(names)), np.int64)
 
 
@@ -250,11 +228,7 @@ def _places_in_order(names: tuple[str, ...]) -> list[int]:
 
 
 def places_by_name(names: Sequence[str]) -> np.ndarray:
-    """The place of each name among all of them, which `order_by_name` inverts.
-
-    >>> places_by_name(["c", "a", "b"]).tolist()
-    [2, 0, 1]
-    """
+    """The place of each name among all of them, which `order_by_name` inverts."""
     return np.asarray(np.argsort(order_by_name(names)))
 
 

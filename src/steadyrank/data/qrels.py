@@ -66,11 +66,7 @@ def _fill_slots(hashes, blocks, bounds, slots):
 
 @inlined
 def judged_row(text, begin, end, code, data, offsets, first, slots, low, high):
-    """The row of a document, text[begin:end], in the qrels, or -1 if it is not judged.
-
-    It is looked up in its topic's table slots[low:high]. Most documents are in no table: one
-    comparison with all eight slots of their bucket settles that.
-    """
+    """The row of a document, text[begin:end], in the qrels, or -1 if it is not judged."""
     size = high - low
     slot = BUCKET * _bucket(code, size // BUCKET)
     alike = words_alike(slots, low + slot, code, _TAG)

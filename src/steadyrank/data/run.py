@@ -144,10 +144,7 @@ def build_run(
     oddities: Mapping[str, int] | None = None,
     line_steps: tuple[int, int] = (0, 0),
 ) -> Run:
-    """A run from rows in file order: segment k holds topics[k] from row first_rows[k] on.
-
-    The columns become the run's own: they are put into ranking order where they are.
-    """
+    """A run from rows in file order: segment k holds topics[k] from row first_rows[k] on."""
     check_duplicates(duplicates)
     odd = {key: count for key, count in (oddities or {}).items() if count}
     names, blocks, order = group_by_topic(topics, first_rows, len(scores))
@@ -220,13 +217,7 @@ def as_numbers(values: Iterable[Any], what: str) -> np.ndarray:
 
 
 def topic_names(nested: Mapping[Any, Mapping[Any, Any]], what: str) -> list[str]:
-    """The topics of {topic: {document: score or grade}} as text, of which no two are the same.
-
-    >>> topic_names({1: {"d": 1}, "1": {"e": 2}}, "score")
-    Traceback (most recent call last):
-        ...
-    steadyrank.errors.InputError: topic 1 is there twice, as 1 and as '1': keep one
-    """
+    """The topics of {topic: {document: score or grade}} as text, of which no two are the same."""
     for topic, documents in nested.items() if isinstance(nested, Mapping) else [("", nested)]:
         if not isinstance(documents, Mapping):
             got = f"{type(documents).__name__}{f' for topic {topic!r}' if topic != '' else ''}"
@@ -284,11 +275,7 @@ def run_from_dict(
 
 
 def counted_oddity(what: str, count: int) -> str:
-    """How often something odd was seen.
-
-    >>> counted_oddity(INFINITE_SCORES, 1), counted_oddity(INFINITE_SCORES, 2)
-    ('1 infinite score', '2 infinite scores')
-    """
+    """How often something odd was seen."""
     return counted(count, _ONE.get(what, what), what)
 
 

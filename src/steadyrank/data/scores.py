@@ -20,30 +20,17 @@ from steadyrank.data.directions import (
     set_by_hand,
 )
 from steadyrank.data.provenance import check_joined
-from steadyrank.errors import (
-    InputError,
-    MachineError,
-    arg,
-    check_choice,
-    unknown_column,
-    unknown_name,
-    warn,
-)
+from steadyrank.errors import InputError, arg, check_choice, unknown_column, unknown_name, warn
 from steadyrank.notebook import Exhibit, made_frame, shown_by
 from steadyrank.words import counted
 
 if TYPE_CHECKING:
     import pandas as pd
-    import xarray as xr
 
 AXES = ("measure", "run", "topic")
 
-LARGEST_SCORE = 1e100
-"""Squares of larger ones would be infinite."""
-
-
-SMALLEST_SHARE = 1e-100
-"""Smallest weight, as a share of the largest: squares of smaller shares would be 0."""
+LARGEST_SCORE, SMALLEST_SHARE = 1e100, 1e-100
+"""Squares of larger scores would be infinite, and of smaller shares of the largest weight 0."""
 
 
 def check_scores(values: np.ndarray) -> None:
@@ -186,16 +173,12 @@ class Scores(Exhibit):
         """The part of the cube with these names, in their order."""
         picked = []
         for axis, labels, names in zip(AXES, self.labels, (measures, runs, topics), strict=True):
-            if names is None:
-                picked.append(np.arange(len(labels)))
-                continue
-            names = [names] if isinstance(names, str) else [str(name) for name in names]
+            names = [names] if isinstance(names, str) else labels if names is None else names
             places = {name: place for place, name in enumerate(labels)}
-            picked.append(
-                np.array(
-                    [places[n] if n in places else position(n, labels, axis) for n in names], int
-                )
-            )
+            rows = [
+                places[n] if n in places else position(n, labels, axis) for n in map(str, names)
+            ]
+            picked.append(np.array(rows, int))
         return replace(
             self,
             measures=tuple(self.measures[i] for i in picked[0]),
@@ -299,23 +282,6 @@ class Scores(Exhibit):
 
     to_pandas = to_frame
 
-    def to_xarray(self) -> xr.DataArray:
-        """A labelled array (extra `steadyrank[ir]`); run_info and topic_info as coordinates."""
-        try:
-            import xarray as xr
-        except ImportError:
-            raise MachineError("to_xarray requires xarray: pip install 'steadyrank[ir]'") from None
-        info = {key: ("run", list(column)) for key, column in self.run_info.items()}
-        info |= {key: ("topic", list(column)) for key, column in self.topic_info.items()}
-        coords = dict(zip(AXES, map(list, self.labels), strict=True))
-        return xr.DataArray(
-            self.values.copy(),
-            dims=AXES,
-            coords={**coords, **info},
-            name="score",
-            attrs=dict(self.meta),
-        )
-
 
 def factors_from_names(scores: Scores, pattern: str) -> tuple[Scores, tuple[str, ...]]:
     """The scores with factors from the runs' names, and the names of these factors.
@@ -330,13 +296,10 @@ def factors_from_names(scores: Scores, pattern: str) -> tuple[Scores, tuple[str,
     """
     given = pattern
     if "(?P<" not in pattern:
+        known = {"…": ".*", "...": ".*", "*": ".*"}
         parts = re.findall(r"[^\W\d_][^\W_]*|…|\.\.\.|.", pattern)
         pattern = "".join(
-            f"(?P<{part}>.+?)"
-            if part[0].isalpha()
-            else ".*"
-            if part in ("…", "...", "*")
-            else re.escape(part)
+            f"(?P<{part}>.+?)" if part[0].isalpha() else known.get(part, re.escape(part))
             for part in parts
         )
     try:
@@ -360,10 +323,7 @@ def with_factors(
     *,
     has_gaps: bool = False,
 ) -> tuple[Scores, tuple[str, ...]]:
-    """The scores, and the columns that name components of their runs.
-
-    Every run has a level of each factor; with gaps, some run has.
-    """
+    """The scores, and the columns that name components of their runs."""
     if factors_from is not None:
         scores, found = factors_from_names(scores, factors_from)
         factors = factors or found
@@ -460,10 +420,7 @@ def scores_from_cells(
     facets: Mapping[str, Sequence[str]] | None = None,
     **options: Any,
 ) -> Scores:
-    """A cube from long columns; names keep their order of appearance, absent cells are NaN.
-
-    With `facets` (columns `judge`, `answer`, `draw`) a run is one of each (`data.facets`).
-    """
+    """A cube from long columns; names keep their order of appearance, absent cells are NaN."""
     info: dict[str, dict[str, str]] = {}
     if facets:
         # Facets are made of scores, and scores may come with facets.
@@ -491,10 +448,7 @@ def scores_from_codes(
     values: np.ndarray,
     **options: Any,
 ) -> Scores:
-    """A cube from long columns of places in the labels of measures, runs and topics.
-
-    Blanks around a name are not part of it.
-    """
+    """A cube from long columns of places in the labels of measures, runs and topics."""
     labels, codes = zip(*map(_trimmed, AXES, labels, codes), strict=True)
     flat = (
         np.ravel_multi_index(tuple(codes), tuple(map(len, labels))) if len(codes[0]) else codes[0]
@@ -616,9 +570,7 @@ def _join_info(
 
 
 def _join_meta(parts: Sequence[Scores]) -> dict[str, Any]:
-    metas = [dict(part.meta) for part in parts if part.meta]
-    if len(metas) <= 1:
-        return metas[0] if metas else {}
+    metas = [dict(part.meta) for part in parts if part.meta] or [{}]
     return metas[0] if all(meta == metas[0] for meta in metas) else {"joined": metas}
 
 
@@ -647,12 +599,7 @@ def topic_column(scores: Scores, name: str) -> tuple[str, ...]:
 
 
 def cluster_codes(scores: Scores) -> np.ndarray | None:
-    """Return the cluster of each topic as a number, 0, 1, …; None if topics have none.
-
-    >>> scores = Scores(measures=["AP"], runs=["a"], topics=["1", "2"], values=[[[0.1, 0.2]]])
-    >>> cluster_codes(scores.with_topic_info(cluster=["b", "a"])).tolist()
-    [1, 0]
-    """
+    """Return the cluster of each topic as a number, 0, 1, …; None if topics have none."""
     if "cluster" not in scores.topic_info:
         return None
     return np.unique(topic_column(scores, "cluster"), return_inverse=True)[1]

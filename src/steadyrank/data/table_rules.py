@@ -83,11 +83,7 @@ def names_rows(heading: str) -> str:
 def names_in_front(
     where: object, header: list[str], rows: Numbered, naming: Sequence[int]
 ) -> tuple[list[str], Numbered]:
-    """A wide table with the column that names its rows in front, and none of its kind elsewhere.
-
-    `naming` are the columns that do by their heading. What they hold must be equal; what stands
-    before them under a heading such as `index`, or under none, only counts the rows.
-    """
+    """A wide table with the column that names its rows in front, and none of its kind elsewhere."""
     if not naming or list(naming) == [0]:
         return header, rows
     first, *twins = naming
@@ -109,11 +105,7 @@ def tell_of_index(where: object, heading: str, naming: str) -> None:
 
 
 def is_summary(name: str) -> bool:
-    """Whether a topic is none, but what tools call the mean over all topics.
-
-    >>> [is_summary(name) for name in ("all", "Average", "amean", "301", "mean_old")]
-    [True, True, True, False, False]
-    """
+    """Whether a topic is none, but what tools call the mean over all topics."""
     return name.lower() in _SUMMARIES
 
 

@@ -1,8 +1,8 @@
 """Argument handling that all studies share.
 
-Data come first: runs and judgments, in either order if one of them can be recognised, or scores,
-also as a table of pandas, polars or pyarrow. Measures follow, by position, as `measure=` or as
-`measures=`. An unknown keyword raises an error that suggests the right one.
+Data come first: runs and judgments, also with the judgments first, or scores, also as a table of
+pandas, polars or pyarrow. Measures follow, by position, as `measure=` or as `measures=`. An unknown
+keyword raises an error that suggests the right one.
 """
 
 from __future__ import annotations
@@ -11,16 +11,13 @@ import inspect
 import os
 from collections.abc import Callable, Mapping
 from functools import wraps
-from numbers import Real
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
 
 from steadyrank.data.interop.objects import holds_one_run, numbers_in, scores_in_table
-from steadyrank.data.interop.tables import is_named_tuple, table_of
-from steadyrank.data.qrels import Qrels
-from steadyrank.data.read.any_file import GRADES, Role, role_of_file
-from steadyrank.data.read.runs import ReadingOptions, Runs
-from steadyrank.data.run import Run
+from steadyrank.data.interop.tables import table_of
+from steadyrank.data.read.any_file import GRADES, role_of_file
+from steadyrank.data.read.runs import ReadingOptions
 from steadyrank.data.scores import Scores
 from steadyrank.errors import InputError, arg
 from steadyrank.guesses import keyword_answer
@@ -60,8 +57,9 @@ def data_first(function: Callable[P, Answer]) -> Callable[P, Answer]:
         if len(data) > 1:
             _take_columns(given, data)
         given |= {name: _read(given[name], label) for name in data if name in given}
-        if data and len(args) >= len(data):
-            _set_in_order(given, data)
+        if data and len(args) >= len(data) and _are_judgments(given[data[0]]):
+            values = [given[name] for name in data]
+            given.update(zip(data, [*values[1:], values[0]], strict=True))
         return cast("Callable[..., Answer]", function)(**given)
 
     return study
@@ -95,13 +93,7 @@ def _listed(measures: Any) -> list[Any]:
 
 
 def names_measures(value: Any, data: Any = None) -> bool:
-    """Return whether an argument names measures rather than judgments.
-
-    Any label of scores `data` is the name of a measure.
-
-    >>> names_measures("nDCG@10"), names_measures(["mrr", "AP"]), names_measures("qrels.txt")
-    (True, True, False)
-    """
+    """Return whether an argument names measures rather than judgments."""
     if isinstance(value, list | tuple | set | frozenset):
         return bool(value) and all(names_measures(item, data) for item in value)
     if not isinstance(value, str):
@@ -141,44 +133,10 @@ def _take_columns(given: dict[str, Any], data: list[str]) -> None:
     del given[data[-1]]
 
 
-def _set_in_order(given: dict[str, Any], data: list[str]) -> None:
-    """Put the judgments last, if it is certain which argument they are."""
-    values = [given.get(name) for name in data]
-    if any(value is None or isinstance(value, Scores) for value in values):
-        return
-    roles = [role_of(value) for value in values[:-1]]
-    if all(role == "runs" for role in roles):
-        return
-    roles.append(role_of(values[-1]))
-    for role in ("qrels", None):
-        if roles.count(role) == 1:
-            values.append(values.pop(roles.index(role)))
-            given.update(zip(data, values, strict=True))
-            return
-        if role in roles:
-            return
-
-
-def role_of(source: Any) -> Role | None:
-    """Return "runs" or "qrels" if an argument is certain to be that, otherwise None.
-
-    >>> role_of([]), role_of({"q1": {"d1": 0.5}}), role_of({"q1": {"d1": 1}})
-    ('runs', 'runs', None)
-    """
+def _are_judgments(source: Any) -> bool:
+    """Return whether an argument is certain to be judgments, of any tool."""
     if isinstance(source, str | os.PathLike):
-        return role_of_file(source)
-    kind = type(source).__name__
-    if isinstance(source, Qrels) or kind in ("Qrels", "TrecQrel"):  # of ranx and trectools
-        return "qrels"
-    columns = table.columns if (table := table_of(source)) is not None else ()
-    if isinstance(source, list | tuple) and source and is_named_tuple(source[0]):
-        columns = source[0]._fields
-    names = {str(name).lower() for name in columns}
-    if names:
-        is_run = "score" in names and "q_id" not in names  # ranx calls grades scores
-        return "qrels" if names & GRADES else "runs" if is_run else None
-    if isinstance(source, Mapping) and holds_one_run(source):
-        values = next(iter(source.values())).values()
-        return "runs" if any(isinstance(x, Real) and x % 1 for x in values) else None
-    several = isinstance(source, Run | Runs | list | tuple | Mapping)
-    return "runs" if several or kind in ("Run", "TrecRun") else None
+        return role_of_file(source) == "qrels"
+    columns = () if (table := table_of(source)) is None else table.columns
+    is_table = not GRADES.isdisjoint(str(name).lower() for name in columns)
+    return is_table or type(source).__name__ in ("Qrels", "TrecQrel")  # of ranx and trectools, too

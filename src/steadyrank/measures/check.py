@@ -17,7 +17,7 @@ import numpy as np
 
 from steadyrank.compute.executors import Progress, map_in_order, workers
 from steadyrank.data.qrels import JudgedRun, Qrels
-from steadyrank.data.read.qrels import judgments_of
+from steadyrank.data.read.run_files import judgments_of
 from steadyrank.data.read.runs import ReadingOptions, Source, read_runs
 from steadyrank.data.run import SCORES_RISE, Run, counted_oddity
 from steadyrank.errors import InputError
@@ -58,8 +58,6 @@ class RunCheck:
     """Share of judged documents at each of DEPTHS, mean over its judged topics."""
     tied: float
     """Share of documents that share their score with another document of the topic."""
-    rank_like: bool = False
-    """Whether its scores are a function of the rank alone (`is_rank_like`)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,7 +101,6 @@ class CheckResult(Exhibit):
                 **{name: getattr(row, name) for name in FIGURES},
                 **{f"Judged@{d}": share for d, share in zip(DEPTHS, row.judged, strict=True)},
                 "tied": row.tied,
-                "rank_like": row.rank_like,
             }
             for row in self.runs
         ]
@@ -190,7 +187,6 @@ def _check_run(run: Run, qrels: Qrels) -> tuple[RunCheck, list[CheckFinding]]:
         deepest=int(sizes.max(initial=0)),
         judged=tuple(_judged_share(judged, depth) for depth in DEPTHS),
         tied=_tied_share(run),
-        rank_like=is_rank_like(run),
     )
     found: list[Found] = [("odd", counted_oddity(*each)) for each in run.oddities.items()]
     found += [*_odd_topics(run, row, qrels), *_odd_scores(run, row)]
@@ -261,26 +257,6 @@ def _odd_scores(run: Run, row: RunCheck) -> Iterator[Found]:
         yield "odd", f"{what} whose scores are all equal: {rank} by ids alone"
     if row.tied > 0.25:
         yield "odd", f"{row.tied:.0%} of the documents tie with another: their ids decide"
-
-
-def is_rank_like(run: Run) -> bool:
-    """Return whether scores fall in equal steps or as 1 / rank in all topics of three or more.
-
-    Topics whose scores are all equal are ignored.
-    """
-    checked = False
-    for start, stop in zip(run.blocks[:-1], run.blocks[1:], strict=True):
-        scores = run.scores[start:stop]
-        if len(scores) < 3 or not np.isfinite(scores).all() or scores[0] == scores[-1]:
-            continue
-        ranks = np.arange(1, len(scores) + 1)
-        steps = np.diff(scores)
-        products = scores * ranks
-        tolerance = 1e-6 * max(1e-300, float(np.abs(scores).max()))
-        if np.ptp(steps) > tolerance and np.ptp(products) > tolerance * len(scores):
-            return False
-        checked = True
-    return checked
 
 
 def _check_qrels(qrels: Qrels) -> Iterator[CheckFinding]:

@@ -6,26 +6,31 @@ score 0 by default are counted in a warning.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
-from typing import Any, Literal, Unpack, get_args
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, Unpack, get_args
 
 import numpy as np
 
 from steadyrank._version import __version__
 from steadyrank.compute.executors import Progress
+from steadyrank.data.facets import averaged_facets, tidy_judges
+from steadyrank.data.interop.objects import as_scores
+from steadyrank.data.interop.tables import table_of
 from steadyrank.data.order import rank_blocks
 from steadyrank.data.qrels import Qrels
-from steadyrank.data.read.qrels import judgments_of
+from steadyrank.data.read.run_files import judgments_of
 from steadyrank.data.read.run_info import describe_topics, info_columns
 from steadyrank.data.read.runs import ReadingOptions, header_of, read_runs
 from steadyrank.data.read.sources import PathLike
 from steadyrank.data.run import Run
 from steadyrank.data.scores import Scores
 from steadyrank.errors import InputError, arg, check_choice, warn
-from steadyrank.measures.arguments import data_first
+from steadyrank.measures.arguments import data_first, label_of
 from steadyrank.measures.names import Measure, at_level, is_binary, parse_measures, says_level
 from steadyrank.measures.scoring import (
     ANY_GRADE,
@@ -34,8 +39,7 @@ from steadyrank.measures.scoring import (
     prepare,
     score_topics,
 )
-from steadyrank.measures.tie_orders import check_expectations, expected_scores
-from steadyrank.measures.tie_orders import tie_bounds as scores_of_extreme_orders
+from steadyrank.measures.ties import check_expectations, expected_scores
 from steadyrank.words import by_number, counted, some
 
 DEFAULT_MEASURES = ("AP", "nDCG@10", "P@10")
@@ -46,33 +50,13 @@ Missing = Literal["zero", "skip", "error"]
 NoRelevant = Literal["zero", "skip"]
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class _Job:
-    """Settings that all runs share."""
-
-    qrels: Qrels
-    recipes: list[Recipe]
-    ties: Ties
-    missing: float
-    no_relevant: float
-    with_bounds: bool
-
-    @cached_property
-    def relevant_only(self) -> bool:
-        """Whether no measure depends on documents of grade 0 and below."""
-        return not any(recipe.needs_all for recipe in self.recipes)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Outcome:
+class _Outcome(NamedTuple):
     """One run's scores [measure, topic], without the run itself, which may be large."""
 
     run: Run
     values: np.ndarray
     lacking: int
     unknown: int
-    bounds: tuple[np.ndarray, np.ndarray] | None = None
-    """Scores [measure, topic] for the worst and the best order of tied documents."""
 
 
 @data_first
@@ -85,7 +69,6 @@ def evaluate(
     missing: Missing = "zero",
     no_relevant: NoRelevant = "zero",
     ties: Ties = "trec_eval",
-    tie_bounds: bool = False,
     topic_info: PathLike | None = None,
     cluster_from: str | None = None,
     jobs: int | None = None,
@@ -118,9 +101,6 @@ def evaluate(
     ties : str
         "trec_eval" orders documents of equal score by their ids, "float32" does so for scores
         rounded to 32 bits, as pytrec_eval, and "average" gives the exact mean over all orders.
-    tie_bounds : bool
-        Whether to store the means for the worst and the best order in `meta["tie_bounds"]`, as
-        `{measure: {run: [lowest, highest]}}`.
     topic_info : path, optional
         A CSV file about the topics: a column `topic`, and any of `cluster`, `weight` and columns
         that divide the topics into segments.
@@ -166,18 +146,15 @@ def evaluate(
     if len(judged) == 0:
         raise InputError("the qrels hold no judgments")
     parsed = named or at_level(parse_measures(default_measures(judged)), rel)
-    job = _Job(
-        qrels=judged,
-        recipes=[prepare(measure, judged.max_grade) for measure in parsed],
-        ties=ties,
-        missing=0.0 if missing == "zero" else np.nan,
-        no_relevant=0.0 if no_relevant == "zero" else np.nan,
-        with_bounds=tie_bounds,
-    )
+    recipes = [prepare(measure, judged.max_grade) for measure in parsed]
     if ties == "average":
-        check_expectations(job.recipes)
+        check_expectations(recipes)
+    without: Any = {
+        "missing": 0.0 if missing == "zero" else np.nan,
+        "no_relevant": 0.0 if no_relevant == "zero" else np.nan,
+    }
     outcomes = to_read.map(
-        partial(_evaluate_run, job=job),
+        partial(_evaluate_run, qrels=judged, recipes=recipes, ties=ties, **without),
         jobs=jobs,
         scheduler=scheduler,
         executor=executor,
@@ -187,7 +164,7 @@ def evaluate(
     to_read.check_headers(headers)
     lacking = [(outcome.run.name, outcome.lacking) for outcome in outcomes]
     report_coverage(lacking, [outcome.unknown for outcome in outcomes], judged, missing)
-    report_no_relevant(judged, job.recipes, "0" if no_relevant == "zero" else "NaN", stacklevel=4)
+    report_no_relevant(judged, recipes, "0" if no_relevant == "zero" else "NaN", stacklevel=4)
     if rel is None:
         _warn_of_grades(judged, parsed)
     scores = Scores(
@@ -209,8 +186,7 @@ def evaluate(
             "files": {run.name: str(run.source) for run in headers if run.source},
         },
     )
-    scores = describe_topics(scores, topic_info=topic_info, cluster_from=cluster_from)
-    return _with_bounds(scores, outcomes) if tie_bounds else scores
+    return describe_topics(scores, topic_info=topic_info, cluster_from=cluster_from)
 
 
 def default_measures(qrels: Qrels) -> tuple[str, ...]:
@@ -238,39 +214,19 @@ def check_treatment(missing: str, no_relevant: str) -> None:
     check_choice(without, no_relevant, get_args(NoRelevant))
 
 
-def _evaluate_run(run: Run, job: _Job) -> _Outcome:
-    if job.ties == "float32":
+def _evaluate_run(
+    run: Run, *, qrels: Qrels, recipes: list[Recipe], ties: Ties, **without: float
+) -> _Outcome:
+    if ties == "float32":
         run = rounded_to_float32(run)
-    without = {"missing": job.missing, "no_relevant": job.no_relevant}
-    if job.ties == "average":
-        values = expected_scores(run, job.qrels, job.recipes, **without)
+    if ties == "average":
+        values = expected_scores(run, qrels, recipes, **without)
     else:
-        judged = find_judged_documents(run, job.qrels, relevant_only=job.relevant_only)
-        values = score_topics(judged, job.qrels, job.recipes, **without)
-    common = len(set(run.topics) & job.qrels.position.keys())
-    return _Outcome(
-        run=header_of(run),
-        values=values,
-        lacking=len(job.qrels.topics) - common,
-        unknown=len(run.topics) - common,
-        bounds=scores_of_extreme_orders(run, job.qrels, job.recipes, **without)
-        if job.with_bounds
-        else None,
-    )
-
-
-def _with_bounds(scores: Scores, outcomes: Sequence[_Outcome]) -> Scores:
-    """Return the scores with the means for both orders of tied documents in `meta`."""
-    extremes = [
-        replace(scores, values=np.stack([o.bounds[end] for o in outcomes if o.bounds], axis=1))
-        for end in (0, 1)
-    ]
-    means = np.stack([extreme.mean() for extreme in extremes], axis=-1).tolist()
-    bounds = {
-        measure: dict(zip(scores.runs, ends, strict=True))
-        for measure, ends in zip(scores.measures, means, strict=True)
-    }
-    return replace(scores, meta={**scores.meta, "tie_bounds": bounds})
+        relevant_only = not any(recipe.needs_all for recipe in recipes)
+        judged = find_judged_documents(run, qrels, relevant_only=relevant_only)
+        values = score_topics(judged, qrels, recipes, **without)
+    common = len(set(run.topics) & qrels.position.keys())
+    return _Outcome(header_of(run), values, len(qrels.topics) - common, len(run.topics) - common)
 
 
 def rounded_to_float32(run: Run) -> Run:
@@ -290,11 +246,7 @@ def report_coverage(
     *,
     may_skip: bool = True,
 ) -> None:
-    """Report missing and unjudged topics; raise an error if no run has any judged topic.
-
-    `lacking` are names of runs and how many judged topics they lack; `unknown` are the numbers of
-    their topics that are not judged.
-    """
+    """Report missing and unjudged topics; raise an error if no run has any judged topic."""
     n_topics = len(qrels.topics)
     if all(count == n_topics for _, count in lacking):
         raise InputError(
@@ -358,3 +310,52 @@ def report_missing(
     zero = by_number(len(short), "it scores", "they score") + " 0 there"
     done = zero if missing == "zero" else "these cells are omitted"
     warn(f"{who} {what} ({first}): {done}", stacklevel=5)
+
+
+def scores_of(
+    data: Any,
+    qrels: Any = None,
+    measures: str | Measure | Iterable[str | Measure] | None = None,
+    *,
+    jobs: int | None = None,
+    has_facets: bool = False,
+) -> Scores:
+    """Return the scores of these measures: `data` itself, or its runs evaluated with `qrels`.
+
+    Scores are averaged over judges, answers and draws, unless the study `has_facets`.
+    """
+    if qrels is None:
+        data = _written(data, measures)
+    if isinstance(data, Scores):
+        held: Scores = tidy_judges(data) if has_facets else averaged_facets(data)
+        if qrels is not None:
+            raise InputError("give either scores, or runs and qrels, not both")
+        if measures is None:
+            return held
+        names = [measures] if isinstance(measures, str | Measure) else measures
+        if not isinstance(names, Iterable):
+            raise InputError(f"expected a measure's name, got {measures!r}")
+        return held.select(measures=[str(name) for name in names])
+    if qrels is None:
+        raise InputError("pass either scores, or runs and qrels")
+    if isinstance(data, Run) and isinstance(qrels, Run):
+        raise InputError("got two runs: pass either scores, or a list of runs and qrels")
+    if measures is None:
+        qrels = judgments_of(qrels)
+        measures = default_measures(qrels)[0]
+    return evaluate(data, qrels, measures, jobs=jobs)
+
+
+def may_be_scores(data: Any) -> bool:
+    """Return whether data without qrels are scores, or a file that may hold scores."""
+    is_path = isinstance(data, str | os.PathLike) and not Path(data).is_dir()
+    return is_path or isinstance(data, Scores)
+
+
+def _written(data: Any, measures: Any) -> Any:
+    """Return the scores in a file or table; raise an error if a table holds none."""
+    if may_be_scores(data) and not isinstance(data, Scores):
+        from steadyrank.data.read.score_files import read_scores
+
+        return read_scores(data, measure=label_of(measures))
+    return as_scores(data) if table_of(data) is not None else data

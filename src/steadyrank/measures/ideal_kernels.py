@@ -133,14 +133,6 @@ def _rank_biased_overlap(ranks, grades, ideal, level, depth, persistence):
 
 
 @part
-def raw_compatibility(ranks, grades, length, ideal, gain, level, cutoff, parameter):
-    """Compat(normalize=False): rank-biased overlap with the ideal list, p = `parameter`."""
-    depth = max(length, n_relevant(ideal, level))
-    weights = (1.0 - parameter**depth) / (1.0 - parameter)
-    return _rank_biased_overlap(ranks, grades, ideal, level, depth, parameter) / weights
-
-
-@part
 def compatibility(ranks, grades, length, ideal, gain, level, cutoff, parameter):
     """Compat: rank-biased overlap with the ideal list, over that of the ideal list with itself.
 

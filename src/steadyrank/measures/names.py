@@ -1,25 +1,138 @@
-"""Measure names as an algebra: `nDCG@20`, `AP(rel=2)`, `RBP(p=0.8)`.
+"""The measures, and their names as an algebra: `nDCG@20`, `AP(rel=2)`, `RBP(p=0.8)`.
 
 A measure consists of its name, its parameters and its cutoff; its `repr` identifies it and can be
-parsed again. Names of trec_eval, ranx and ir_measures are synonyms.
+parsed again. Names of trec_eval, ranx and ir_measures are synonyms. The kernels contain the
+formulas.
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import math
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
 
 import numpy as np
 
 from steadyrank.errors import InputError, UnknownNameError, unknown_name
-from steadyrank.measures.kinds import KINDS, NOT_COMPUTED, OTHER_NAMES, RULES, Kind, Value, is_whole
 
-_OWN_KINDS: dict[str, Kind] = {}
-"""Measures registered by the user."""
+Cutoff = Literal["required", "optional", "none", "one", "recall"]
+Value = int | float | bool | str | tuple[float, ...]
+
+
+_CONDENSED: dict[str, Value | None] = {"judged_only": False}
+_REL: dict[str, Value | None] = {"rel": 1, **_CONDENSED}
+_GAINS: dict[str, Value | None] = {"gains": None, **_CONDENSED}
+_SAKAI: dict[str, Value | None] = {"beta": 1.0, "rel": 1, **_GAINS}
+_RBP: dict[str, Value | None] = {"p": 0.8, "rel": 1, "graded": False, "max_rel": None}
+_RBP |= {"residual": False, **_CONDENSED}
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of measure, such as nDCG: its parameters and its cutoff."""
+
+    cutoff: Cutoff = "optional"
+    """What may follow the @: a rank, nothing, only rank 1, or a level of recall."""
+    parameters: Mapping[str, Value | None] = field(default_factory=lambda: _REL)
+    """Names and default values."""
+    is_count: bool = False
+    """Whether it counts documents, so that scores may exceed 1."""
+
+
+KINDS: Mapping[str, Kind] = {
+    "AP": Kind(),
+    "nDCG": Kind(parameters={"dcg": "log2", **_GAINS}),
+    **dict.fromkeys(("P", "R"), Kind("required")),
+    "Rprec": Kind("none"),
+    "RR": Kind(),
+    "RBP": Kind(parameters=_RBP),
+    **dict.fromkeys(("ERR", "nERR"), Kind(parameters={"max_rel": None, **_CONDENSED})),
+    **dict.fromkeys(("Q", "Pplus"), Kind(parameters=_SAKAI)),
+    "nG": Kind("one", _GAINS),
+    "Twist": Kind("none"),
+    "Success": Kind("required"),
+    "Judged": Kind(parameters={}),
+    **dict.fromkeys(("Bpref", "infAP"), Kind("none")),
+    "IPrec": Kind("recall", {"recall": None, **_REL}),
+    "SetP": Kind("none", {"rel": 1, "relative": False, **_CONDENSED}),
+    "SetR": Kind("none"),
+    "SetF": Kind("none", {"rel": 1, "beta": 1.0, **_CONDENSED}),
+    "SetAP": Kind("none"),
+    "NumRet": Kind("none", {"rel": None, **_CONDENSED}, is_count=True),
+    **dict.fromkeys(("NumRel", "NumRelRet"), Kind("none", {"rel": 1}, is_count=True)),
+    "Compat": Kind("none", {"p": 0.95, **_CONDENSED}),
+}
+
+_SPELLINGS = {
+    "AP": "map map_cut average_precision",
+    "nDCG": "ndcg_cut",
+    "nDCG(dcg='exp-log2')": "ndcg_burges",
+    "P": "precision",
+    "R": "recall",
+    "Rprec": "r_precision r-precision r-prec r_prec",
+    "RR": "recip_rank mrr reciprocal_rank",
+    "Success": "success hit_rate",
+    "IPrec": "iprec_at_recall",
+    "SetP": "set_p",
+    "SetP(relative=True)": "set_relative_p setrelp",
+    "SetR": "set_recall",
+    "SetF": "set_f f1",
+    "SetAP": "set_map",
+    "NumRet": "num_ret",
+    "NumRel": "num_rel",
+    "NumRelRet": "num_rel_ret",
+    "Pplus": "p+ p_plus",
+    "Compat": "compatibility",
+}
+_OTHER_NAMES = {name: ours for ours, names in _SPELLINGS.items() for name in names.split()}
+"""Names of trec_eval, ranx and ir_measures, in small letters."""
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and value == value
+
+
+def is_whole(value: object) -> bool:
+    """Return whether a value is an integer, and not True or False."""
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+RULES: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
+    **dict.fromkeys(
+        ("rel", "max_rel"), ("a grade of at least 1", lambda v: is_whole(v) and 1 <= v <= 1000)
+    ),
+    "p": ("a number between 0 and 1", lambda v: _is_number(v) and 0 < v < 1),
+    "beta": ("a number of at least 0", lambda v: _is_number(v) and 0 <= v < float("inf")),
+    "recall": ("a number from 0 to 1", lambda v: _is_number(v) and 0 <= v <= 1),
+    **dict.fromkeys(
+        ("graded", "judged_only", "relative", "residual"),
+        ("True or False", lambda v: isinstance(v, bool)),
+    ),
+    "dcg": ("'log2' or 'exp-log2'", lambda v: v in ("log2", "exp-log2")),
+    "gains": (
+        "one gain per grade from grade 0, worth 0, upward, such as (0,1,3)",
+        lambda v: (
+            isinstance(v, tuple)
+            and len(v) >= 2
+            and v[0] == 0
+            and all(_is_number(g) and 0 <= g < float("inf") for g in v)
+            and all(a <= b for a, b in zip(v, v[1:], strict=False))
+        ),
+    ),
+}
+"""Parameter to a description of its values, and a function that checks them."""
+
+
+Function = Callable[[np.ndarray, np.ndarray], float]
+
+OWN_FUNCTIONS: dict[str, Function] = {}
+"""Functions that users have registered."""
+
+_OWN_KIND = Kind(parameters={})
 
 _CUTOFF = "a cutoff must be a whole number from 1 to 999,999,999"
 
@@ -42,13 +155,13 @@ class Measure:
     cutoff: int | None = None
 
     def __post_init__(self) -> None:
-        if self.name not in KINDS and self.name not in _OWN_KINDS:
-            raise unknown_name("measure", self.name, [*KINDS, *_OWN_KINDS])
+        if self.name not in KINDS and self.name not in OWN_FUNCTIONS:
+            raise unknown_name("measure", self.name, [*KINDS, *OWN_FUNCTIONS])
 
     @property
     def kind(self) -> Kind:
         """The kind of measure that the name denotes."""
-        return KINDS[self.name] if self.name in KINDS else _OWN_KINDS[self.name]
+        return KINDS.get(self.name, _OWN_KIND)
 
     def __call__(self, **parameters: Value) -> Measure:
         """Return the measure with these parameters."""
@@ -132,7 +245,10 @@ def parse_measure(text: str | Measure) -> Measure:
 
 @functools.lru_cache(maxsize=1024)
 def _parsed(text: str) -> Measure:
-    name, inside, cutoff = _name_parts(text)
+    match = re.fullmatch(r"\s*([^\s(@]+)\s*(?:\((.*)\))?\s*(?:@\s*([^\s@]+))?\s*", text, re.DOTALL)
+    if match is None:
+        raise InputError(f"{text!r} is not a measure's name: write it like nDCG@10 or AP(rel=2)")
+    name, inside, cutoff = match.groups()
     base, rank = _base_measure(name)
     measure = base(**_parse_parameters(inside, text)) if inside else base
     if cutoff is not None:
@@ -141,45 +257,13 @@ def _parsed(text: str) -> Measure:
         rank = cutoff
     if rank is None:
         return measure.checked()
-    is_recall = measure.kind.cutoff == "recall"
-    return (measure @ (_parse_number if is_recall else _parse_cutoff)(rank, text)).checked()
-
-
-def _name_parts(text: str) -> tuple[str, str | None, str | None]:
-    match = re.fullmatch(r"\s*([^\s(@]+)\s*(?:\((.*)\))?\s*(?:@\s*([^\s@]+))?\s*", text, re.DOTALL)
-    if match is None:
-        raise InputError(f"{text!r} is not a measure's name: write it like nDCG@10 or AP(rel=2)")
-    name, inside, cutoff = match.groups()
-    return name, inside, cutoff
-
-
-def split_parameter(text: str, key: str) -> tuple[str, Value | None]:
-    """Return a measure's name without one of its parameters, and the value of the parameter.
-
-    >>> split_parameter("nDCG(rel=2)@10", "rel"), split_parameter("AP", "rel")
-    (('nDCG@10', 2), ('AP', None))
-    """
-    name, inside, cutoff = _name_parts(text)
-    parameters = _parse_parameters(inside, text) if inside else {}
-    if key not in parameters:
-        return text, None
-    value = check_parameter(name, key, parameters.pop(key))
-    rest = ",".join(f"{other}={_show(given)}" for other, given in parameters.items())
-    return name + (f"({rest})" if rest else "") + (f"@{cutoff}" if cutoff else ""), value
-
-
-def _parse_cutoff(rank: str, text: str) -> int:
-    if not re.fullmatch("[0-9]{1,9}", rank):
+    if measure.kind.cutoff != "recall" and not re.fullmatch("[0-9]{1,9}", rank):
         raise InputError(f"{text[:60]!r}: {_CUTOFF}, got {rank[:20]!r}")
-    return int(rank)
+    return (measure @ _parse_number(rank, text)).checked()
 
 
 def parse_measures(texts: str | Measure | Iterable[str | Measure]) -> list[Measure]:
-    """Return several measures; a list of trec_eval such as `ndcg_cut.10,20` gives one per cutoff.
-
-    >>> parse_measures(["AP", "P.5,10", "RR, Q(beta=1, gains=(0, 1, 3)) nDCG@10"])
-    [AP, P@5, P@10, RR, Q(beta=1,gains=(0,1,3)), nDCG@10]
-    """
+    """Return several measures; trec_eval's list `ndcg_cut.10,20` gives one per cutoff."""
     if isinstance(texts, (str, Measure)) or not isinstance(texts, Iterable):
         texts = [texts]
     given = [[text] if not isinstance(text, str) else _BETWEEN.split(text) for text in texts]
@@ -198,11 +282,7 @@ def parse_measures(texts: str | Measure | Iterable[str | Measure]) -> list[Measu
 
 
 def is_binary(measure: Measure) -> bool:
-    """Return whether a measure distinguishes only relevant and non-relevant documents.
-
-    >>> [is_binary(parse_measure(name)) for name in ("AP", "nDCG@10", "Q@10", "RBP(graded=True)")]
-    [True, False, False, False]
-    """
+    """Return whether a measure distinguishes only relevant and non-relevant documents."""
     kind = measure.kind.parameters
     return kind.get("rel") == 1 and "gains" not in kind and not measure.parameter("graded")
 
@@ -213,11 +293,7 @@ def says_level(measure: Measure) -> bool:
 
 
 def at_level(measures: Iterable[Measure], rel: int | None) -> list[Measure]:
-    """Return the measures, with this lowest relevant grade for binary ones that name none.
-
-    >>> at_level(parse_measures(["AP", "P(rel=3)@5", "nDCG"]), 2)
-    [AP(rel=2), P(rel=3)@5, nDCG]
-    """
+    """Return the measures, with this lowest relevant grade for binary ones that name none."""
     if rel is None or check_parameter("binary measures", "rel", rel) == 1:
         return list(measures)
     return [m(rel=rel) if is_binary(m) and not says_level(m) else m for m in measures]
@@ -232,7 +308,7 @@ def without_level(name: str) -> str:
 
 def _base_measure(name: str) -> tuple[Measure, str | None]:
     """Return the measure of a name without parameters, and the cutoff in trec_eval's names."""
-    if name in _OWN_KINDS:
+    if name in OWN_FUNCTIONS:
         return Measure(name), None
     if match := re.fullmatch(_APPENDED, name.lower()):
         number = float(match.group(2))
@@ -243,52 +319,65 @@ def _base_measure(name: str) -> tuple[Measure, str | None]:
         lower = candidate.lower()
         if candidate in KINDS:
             return Measure(candidate), rank
-        if lower in OTHER_NAMES:
+        if lower in _OTHER_NAMES:
             if lower.endswith("_cut") and rank is None:
                 raise InputError(f"{name!r} needs its cutoff, such as {name}_10")
-            target = OTHER_NAMES[lower]
+            target = _OTHER_NAMES[lower]
             return (parse_measure(target) if "(" in target else Measure(target)), rank
         if lower in _BY_LOWER:
             return Measure(_BY_LOWER[lower]), rank
         if match := re.fullmatch(r"rbp[._]?([0-9]+)", lower):
             return Measure("RBP")(p=float("0." + match.group(1))), rank
-    _refuse_if_left_out(name)
-    raise unknown_name("measure", name, [*KINDS, *_OWN_KINDS, *OTHER_NAMES])
+    raise unknown_name("measure", name, [*KINDS, *OWN_FUNCTIONS, *_OTHER_NAMES])
 
 
 _APPENDED = re.compile(r"(?:set_(f)|iprec_at_recall)[._]([0-9]+(?:\.[0-9]*)?|\.[0-9]+)")
 """trec_eval appends a beta or a level of recall, as in iprec_at_recall_0.10."""
 
 
-def _refuse_if_left_out(name: str) -> None:
-    """Raise an error that says why a measure of another tool is not computed."""
-    plain = name.lower().replace("α", "alpha").replace("-", "_")
-    for candidate in (plain, _split_rank(plain)[0]):
-        if candidate in NOT_COMPUTED:
-            raise UnknownNameError(f"measure {name!r} is not computed: {NOT_COMPUTED[candidate]}")
+def register_measure(name: str, function: Function) -> Measure:
+    """Register a function of grades as a measure, and return the measure.
 
+    Parameters
+    ----------
+    name : str
+        `name@k` passes only the top k documents. Registering a name again replaces the function.
+    function : callable
+        Takes `ranked`, the grades of the returned documents in rank order, 0 for unjudged ones, and
+        `judged`, the grades of all judged documents of the topic, best first. It is not called for
+        topics that a run lacks or that have no relevant document.
 
-def add_kind(name: str, kind: Kind) -> None:
-    """Add a kind of measure that the user has registered."""
-    _OWN_KINDS[name] = kind
+    Returns
+    -------
+    Measure
+        Accepted wherever the name of a measure is.
+
+    Examples
+    --------
+    >>> import steadyrank as sr
+    >>> def first_is_best(ranked, judged):
+    ...     return 1.0 if len(ranked) > 0 and ranked[0] == judged[0] else 0.0
+    >>> sr.register_measure("FirstIsBest", first_is_best)
+    FirstIsBest
+    >>> qrels = sr.qrels_from_dict({"1": {"a": 1, "b": 2}})
+    >>> run = sr.run_from_dict({"1": {"a": 0.5, "b": 0.7}}, name="mine")
+    >>> sr.evaluate(run, qrels, "FirstIsBest").values.item()
+    1.0
+    """
+    if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z]\w*", name):
+        raise InputError(f"a measure's name is a letter, then letters and digits, got {name!r}")
+    with contextlib.suppress(UnknownNameError):
+        if name not in OWN_FUNCTIONS and _base_measure(name):
+            raise InputError(f"{name!r} is a measure of steadyrank: choose another name")
+    if not callable(function):
+        raise InputError(f"{name}: expected a function of (ranked, judged), got {function!r}")
+    OWN_FUNCTIONS[name] = function
     _parsed.cache_clear()
-
-
-def is_taken(name: str) -> bool:
-    """Return whether a name, in any spelling, already denotes a measure."""
-    try:
-        _base_measure(name)
-    except UnknownNameError:
-        return False
-    return True
+    return Measure(name)
 
 
 def counts_documents(label: str) -> bool:
-    """Return whether a label, which may be any text, names a measure that counts documents.
-
-    >>> counts_documents("NumRet"), counts_documents("AP"), counts_documents("my scores")
-    (True, False, False)
-    """
+    """Return whether a label, which may be any text, names a measure that counts documents."""
     try:
         return parse_measure(label).kind.is_count
     except InputError:
@@ -296,13 +385,7 @@ def counts_documents(label: str) -> bool:
 
 
 def largest_difference(label: str, scores: np.ndarray) -> float:
-    """Return the largest possible difference of two scores; infinite if the scale is unknown.
-
-    Scores outside [0, 1] are on another scale than the measure of this name.
-
-    >>> largest_difference("AP", np.array([0.2])), largest_difference("AP", np.array([20.0]))
-    (1.0, inf)
-    """
+    """Return the largest possible difference of two scores; infinite if the scale is unknown."""
     try:
         is_share = not parse_measure(label).kind.is_count
     except InputError:
@@ -387,12 +470,7 @@ def is_foreign(measure: object) -> bool:
 
 
 def foreign_text(measure: Any) -> str:
-    """Return the name of a measure of ir_measures in a spelling that `parse_measure` accepts.
-
-    >>> from types import SimpleNamespace
-    >>> foreign_text(SimpleNamespace(NAME="P", params={"rel": 2, "cutoff": 5}, AT_PARAM="cutoff"))
-    'P(rel=2)@5'
-    """
+    """Return the name of a measure of ir_measures in a spelling that `parse_measure` accepts."""
     if measure.NAME is None:
         raise InputError(f"{measure!r} is a function of ir_measures: register_measure takes it")
     parameters = dict(measure.params)

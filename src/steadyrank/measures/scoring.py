@@ -19,8 +19,7 @@ from steadyrank.data.run import Run
 from steadyrank.errors import InputError
 from steadyrank.measures import ideal_kernels
 from steadyrank.measures import kernels as k
-from steadyrank.measures.names import Measure
-from steadyrank.measures.own import Function, own_function, score_own
+from steadyrank.measures.names import OWN_FUNCTIONS, Function, Measure
 
 NO_CUTOFF = np.iinfo(np.int64).max
 
@@ -53,7 +52,6 @@ KERNELS = {
     "NumRel": k.n_judged_relevant,
     "NumRelRet": k.n_relevant_retrieved,
     "Compat": ideal_kernels.compatibility,
-    "Compat raw": ideal_kernels.raw_compatibility,
 }
 
 _LOOK_AT_ALL = ("Judged", "Bpref", "infAP", "RBP residual")
@@ -73,11 +71,7 @@ Entries = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 @kernel
 def _match(retrieved, run_blocks, run_topic, among, blocks, ranks, rows):
-    """Write ranks and rows of the judged documents, and the end of each topic into `blocks`.
-
-    `retrieved` are bytes, offsets and hashes of the run's document ids; `among` are bytes and
-    offsets of the judged ids, the first row of each topic, and the hash table of the ids.
-    """
+    """Write ranks and rows of the judged documents, and the end of each topic into `blocks`."""
     run_data, run_offsets, run_hashes = retrieved
     data, offsets, first_rows, slots, slot_bounds = among
     for t in range(len(run_topic)):
@@ -184,16 +178,11 @@ class Recipe:
 
 @functools.cache
 def kernel_of(measure: Measure) -> str:
-    """Return the key in `KERNELS` of a measure; some parameters select another kernel.
-
-    >>> kernel_of(Measure("SetP")), kernel_of(Measure("SetP")(relative=True))
-    ('SetP', 'SetP relative')
-    """
+    """Return the key in `KERNELS` of a measure; some parameters select another kernel."""
     variants = {
         "NumRet": ("NumRelRet", measure.parameter("rel") is not None),
         "SetP": ("SetP relative", measure.parameter("relative")),
         "RBP": ("RBP residual", measure.parameter("residual")),
-        "Compat": ("Compat raw", measure.parameter("normalize") is False),
     }
     variant, is_meant = variants.get(measure.name, ("", False))
     return variant if is_meant else measure.name
@@ -201,7 +190,7 @@ def kernel_of(measure: Measure) -> str:
 
 def prepare(measure: Measure, max_grade: int) -> Recipe:
     """Return the recipe of a measure for judgments whose largest grade is `max_grade`."""
-    return _prepared(measure, max_grade, own_function(measure.name))
+    return _prepared(measure, max_grade, OWN_FUNCTIONS.get(measure.name))
 
 
 @functools.lru_cache(maxsize=256)
@@ -285,8 +274,7 @@ def score_recipe(
     `ideal` holds blocks and grades of the ideal lists.
     """
     if recipe.function is not None:
-        own, without = (entries, lengths, ideal), (no_relevant, missing)
-        score_own(recipe.function, recipe.measure, *own, *without, out)
+        _score_own(recipe, entries, lengths, ideal, no_relevant, missing, out)
         return
     if recipe.judged_only:
         entries, lengths = _condensed(entries, lengths)
@@ -297,6 +285,34 @@ def score_recipe(
     )
 
 
+def _score_own(
+    recipe: Recipe,
+    entries: Entries,
+    lengths: np.ndarray,
+    ideal: tuple[np.ndarray, np.ndarray],
+    no_relevant: float,
+    missing: float,
+    out: np.ndarray,
+) -> None:
+    """Score every topic by the user's function."""
+    (blocks, ranks, grades), (ideal_blocks, all_ideal) = entries, ideal
+    function: Any = recipe.function
+    for t, length in enumerate(lengths.tolist()):
+        judged = all_ideal[ideal_blocks[t] : ideal_blocks[t + 1]].copy()  # all runs share them
+        if len(judged) == 0 or judged[0] < 1 or length < 0:
+            out[t] = missing if len(judged) > 0 and judged[0] >= 1 else no_relevant
+            continue
+        here, ranked = slice(blocks[t], blocks[t + 1]), np.zeros(length, np.int32)
+        ranked[ranks[here] - 1] = grades[here]
+        try:
+            out[t] = float(function(ranked[: recipe.cutoff], judged))
+        except Exception as error:
+            raise InputError(
+                f"measure {recipe.measure} failed: {type(error).__name__}: {error}: "
+                "it must turn (ranked, judged) into a number"
+            ) from error
+
+
 def score_topics(
     judged: JudgedRun,
     qrels: Qrels,
@@ -305,11 +321,7 @@ def score_topics(
     missing: float = 0.0,
     no_relevant: float = 0.0,
 ) -> np.ndarray:
-    """Return scores [measure, topic] of one run.
-
-    `missing` is the score of topics that the run lacks, `no_relevant` that of topics without
-    relevant documents.
-    """
+    """Return scores [measure, topic] of one run."""
     everything = (judged.blocks, judged.ranks, qrels.grades[judged.rows])
     few = _only(everything, everything[2] > 0)  # sufficient for most measures
     scores = np.empty((len(recipes), len(qrels.topics)))

@@ -9,9 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-import numpy as np
-
-from steadyrank.present.table import Cell, Drilldown, Table
+from steadyrank.present.table import Cell, Table
 from steadyrank.words import MISSING, typeset
 from steadyrank.words import interval as interval_text
 from steadyrank.words import pvalue as pvalue_text
@@ -23,7 +21,7 @@ MOST_ROWS = 1000
 """Number of rows of a table on a page."""
 
 MOST_NUMBERS = 50_000
-"""Number of scores by run and topic on a page, in a table's drilldown or a panel of pairs."""
+"""Number of scores by run and topic on a page, in the panel of pairs."""
 
 
 def number(value: float | None, form: str = ".4f") -> Cell:
@@ -142,16 +140,13 @@ def table(
     rows: Iterable[Sequence[Cell]],
     *,
     shown: int = 25,
-    drilldown: Drilldown | None = None,
     most: int = MOST_ROWS,
 ) -> Table:
     """Return a table of at most `most` rows; the caption says so if it was cut."""
     kept = list(rows)
     if len(kept) > most:
         caption = f"{caption} The first {most:,} of {len(kept):,} rows."
-    return Table(
-        id=id, caption=caption, header=header, rows=kept[:most], shown=shown, drilldown=drilldown
-    )
+    return Table(id=id, caption=caption, header=header, rows=kept[:most], shown=shown)
 
 
 def most_columns(n_rows: int) -> int:
@@ -161,16 +156,3 @@ def most_columns(n_rows: int) -> int:
     (1000, 50, 20)
     """
     return max(20, MOST_NUMBERS // max(1, n_rows))
-
-
-def drilldown(names: Sequence[str], values: np.ndarray, title: str) -> tuple[Drilldown, int]:
-    """Return the drilldown of values [row, name], and the number of names left out.
-
-    The first names are kept.
-    """
-    kept = min(len(names), most_columns(len(values)))
-    rows = tuple(
-        tuple(None if math.isnan(value) else value for value in row)
-        for row in np.round(values[:, :kept], DIGITS).tolist()
-    )
-    return Drilldown(names=tuple(names[:kept]), values=rows, title=title), len(names) - kept

@@ -83,15 +83,11 @@ def load_matplotlib() -> Any:
 
 
 def save_figure(figure: Figure, path: str | os.PathLike[str]) -> None:
-    """Write a figure as SVG, PNG or PDF, by the file's suffix; replace the file as a whole.
-
-    The same figure gives the same bytes.
-    """
+    """Write a figure as SVG, PNG or PDF, by the file's suffix; replace the file as a whole."""
     import matplotlib as mpl
 
     form = figure_format(path)
     buffer = io.BytesIO()
-    unplace(figure)
     with mpl.rc_context(SETTINGS):
         figure.savefig(buffer, format=form, metadata=SAVED[form])
     write_whole(path, buffer.getvalue())
@@ -108,25 +104,6 @@ def figure_format(path: str | os.PathLike[str]) -> str:
     if form not in SAVED:
         raise InputError(f"{path}: the name of a figure must end in .svg, .png or .pdf")
     return form
-
-
-def unplace(figure: Figure) -> None:
-    """Move axes to where they were before anything was drawn.
-
-    Layout starts from their current place, so a figure that was drawn before would differ slightly.
-    """
-    for ax in figure.axes:
-        cell = ax.get_subplotspec()
-        if cell is not None and ax.get_in_layout():
-            ax.set_position(cell.get_position(figure))
-            ax.set_in_layout(True)
-    shaded: Any
-    for shaded in [artist for ax in figure.axes for artist in (*ax.collections, *ax.images)]:
-        if not hasattr(getattr(shaded, "colorbar", None), "ax"):
-            continue
-        bar, place = shaded.colorbar.ax, shaded.axes.get_position()
-        bar.set_position((place.x1, place.y0, 0.05, place.height))
-        bar.set_in_layout(True)
 
 
 MOST_TOLD = 4000
@@ -233,7 +210,6 @@ def clean(text: str) -> str:
 
 
 def _parsed(figure: Figure) -> ElementTree.Element:
-    unplace(figure)
     return ElementTree.fromstring(clean(_drawn_once(figure).decode()))
 
 

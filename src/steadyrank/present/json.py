@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from operator import attrgetter
 from typing import Any
 
@@ -44,38 +44,33 @@ def to_json(value: Any) -> str:
     return _dumped(value) + "\n"
 
 
-def json_pieces(
-    value: Mapping[str, Any], done: Callable[[int], None] = lambda n_rows: None
-) -> Iterator[str]:
+def json_pieces(value: Mapping[str, Any]) -> Iterator[str]:
     """Yield parts of the JSON text; an iterator becomes an array of any length.
-
-    `done` is called with the number of rows of an iterator that became text.
 
     >>> "".join(json_pieces({"n": 2, "rows": iter([{"p": 0.5}, {"p": float("nan")}])}))
     '{"n": 2, "rows": [{"p": 0.5}, {"p": null}]}\\n'
     """
-    yield from _pieces(value, done)
+    yield from _pieces(value)
     yield "\n"
 
 
-def _pieces(value: Any, done: Callable[[int], None]) -> Iterator[str]:
+def _pieces(value: Any) -> Iterator[str]:
     if isinstance(value, Mapping):
         yield "{"
         for place, (key, item) in enumerate(value.items()):
             yield f"{', ' * (place > 0)}{_dumped(str(key))}: "
-            yield from _pieces(item, done)
+            yield from _pieces(item)
         yield "}"
     elif isinstance(value, Iterator):
         yield "["
         for place, part in enumerate(iter(lambda: list(itertools.islice(value, PART)), [])):
-            done(len(part))
             yield ", " * (place > 0) + _dumped(part)[1:-1]
         yield "]"
     elif isinstance(value, list) and any(isinstance(item, Mapping) for item in value):
         yield "["
         for place, item in enumerate(value):
             yield ", " * (place > 0)
-            yield from _pieces(item, done)
+            yield from _pieces(item)
         yield "]"
     else:
         yield _dumped(value)

@@ -13,8 +13,6 @@ import functools
 import hashlib
 import json
 import math
-import re
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from importlib.resources import files
@@ -22,14 +20,11 @@ from itertools import takewhile
 from numbers import Real
 from types import CodeType
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
 
-import numpy as np
-
-from steadyrank.data.write.csv import csv_line
-from steadyrank.present.pair_panel import PairPanel, packed, packed_numbers
+from steadyrank.data.write import csv_line
+from steadyrank.present.pair_panel import PairPanel, packed
 from steadyrank.present.run_names import RunNames
-from steadyrank.present.table import Cell, Drilldown, Table, to_latex
+from steadyrank.present.table import Cell, Table, to_latex
 from steadyrank.visible import visible
 
 if TYPE_CHECKING:
@@ -169,7 +164,7 @@ _MISSING = ("", "-", "–", "—")
 def page_html(page: Page) -> str:
     """Return the page as one HTML document, to be written as UTF-8.
 
-    It requires no network, and JavaScript only for sorting, copying and drilldowns. All rows are
+    It requires no network, and JavaScript only to sort, copy and compare two runs. All rows are
     printed.
 
     >>> text = page_html(Page(title="A <b>", subtitle="", lead=("No.",), sections=()))
@@ -180,12 +175,11 @@ def page_html(page: Page) -> str:
     from markupsafe import Markup
 
     style = _part("page.css")
-    script = _part("numbers.js") + _part("page.js") + (_part("pair.js") if page.pairs else "")
+    script = _part("page.js") + (_part("pair.js") if page.pairs else "")
     environment = _environment(page)
     template = Template.from_code(environment, _template(), environment.make_globals(None))
     return template.render(
         page=page,
-        new_section=set,
         policy=_policy(style, script),
         style=Markup(style),
         script=Markup(script),
@@ -197,7 +191,6 @@ def _environment(page: Page) -> Environment:
     from jinja2 import Environment, StrictUndefined
     from markupsafe import Markup
 
-    without_terms = explainer({}, page.names)
     environment = Environment(
         autoescape=True,
         undefined=StrictUndefined,
@@ -207,20 +200,14 @@ def _environment(page: Page) -> Environment:
         finalize=lambda value: value if isinstance(value, Markup) else visible(str(value)),
     )
     environment.filters.update(
-        explained=explainer(page.notes, page.names),
         filter_values=lambda table, j: sorted({row[j].text for row in table.rows} - {*_MISSING}),
-        fragment=_fragment,
         hover=hoverer(page.names),
-        is_tall=_is_tall,
         look=looker(page.names),
         name=page.names.cell,
-        named=lambda text: without_terms(text, set()),
-        note=lambda name: page.notes.get(name, ""),
+        named=namer(page.names),
         number_columns=_number_columns,
-        row_links=_row_links,
         share_bar=_share_bar,
         track=_track,
-        shape=_shape,
         short=page.names.cell,
         sort_key=_sort_key,
         told=page.names.told,
@@ -258,37 +245,6 @@ def _tables(page: Page) -> Iterator[Table]:
     yield from page.provenance
 
 
-# Figures and tables
-
-
-TALL = 500.0
-"""Height of a figure, in points, above which a page shows only its upper part at first."""
-
-WIDE = 500.0
-"""Width of a figure, in points, above which a phone scrolls it sideways instead of shrinking it."""
-
-_SIZE = re.compile(r'viewBox="[-\d.]+ [-\d.]+ ([\d.]+) ([\d.]+)"')
-
-
-def _points(figure: PageFigure) -> tuple[float, float]:
-    """Return the width and height of a figure in points, or 0 if they are unknown."""
-    size = _SIZE.search(str(figure.svg)[:2000])
-    return (0.0, 0.0) if size is None else (float(size[1]), float(size[2]))
-
-
-def _is_tall(figure: PageFigure) -> bool:
-    return _points(figure)[1] > TALL
-
-
-def _shape(figure: PageFigure) -> Markup:
-    """Return the classes of a figure that is tall, or too wide for a phone."""
-    from markupsafe import Markup
-
-    is_a = {"wide": _points(figure)[0] > WIDE, "tall": _is_tall(figure)}
-    names = [name for name, holds in is_a.items() if holds]
-    return Markup(' class="{}"').format(" ".join(names)) if names else Markup()
-
-
 # Bars of the first screen; their widths are percentages
 
 
@@ -314,7 +270,7 @@ def _share_bar(bar: Bar, largest: float, is_largest: bool) -> Markup:
     ).format(max(width, 0.7), look)
 
 
-# Sorting and links of rows
+# Sorting
 
 
 def _number_columns(table: Table) -> tuple[bool, ...]:
@@ -348,46 +304,15 @@ def _typeset(cell: Cell) -> str:
     return cell.text
 
 
-def _row_links(table: Table) -> list[str]:
-    """Return the link to each row's drilldown: `#table/row`, with a number if a name repeats."""
-    if table.drilldown is None:
-        return [""] * len(table.rows)
-    met: Counter[str] = Counter()
-    links = []
-    for row in table.rows:
-        link = f"#{table.id}/{_quoted(row[0].text)}"
-        met[link] += 1
-        links.append(link if met[link] == 1 else f"{link}/{met[link]}")
-    return links
-
-
-def _fragment(link: str) -> str:
-    """Return the fragment of a link to `table` or `table/row`."""
-    if not link:
-        return ""
-    where, slash, row = link.partition("/")
-    return f"#{where}{slash}{_quoted(row)}"
-
-
-def _quoted(text: str) -> str:
-    return quote(visible(text), safe="!'()*")
-
-
 # Data of the script
 
 
 def _data(page: Page) -> str:
     """Return everything that the script needs, as JSON that is safe inside an HTML element."""
-    tables = list(_tables(page))
     data = {
         "tables": {
             table.id: {"latex": _latex_parts(table, page.names), "csv": _csv_parts(table)}
-            for table in tables
-        },
-        "drilldowns": {
-            table.id: _drilldown(table.drilldown, page.names)
-            for table in tables
-            if table.drilldown is not None
+            for table in _tables(page)
         },
         **({} if page.pairs is None else {"pairs": packed(page.pairs, page.names.shown)}),
     }
@@ -428,67 +353,20 @@ def _csv_parts(table: Table) -> dict[str, str | list[str]]:
     return {"head": csv_line(table.header), "rows": [csv_line(row) for row in rows], "foot": ""}
 
 
-def _drilldown(drilldown: Drilldown, names: RunNames) -> dict[str, object]:
-    # Two additional digits keep the order of values that look equal.
-    values = np.array(drilldown.values, np.float64)
-    with np.errstate(over="ignore", invalid="ignore"):
-        shown, exact = (np.round(values, drilldown.digits + more) for more in (0, 2))
-    has_more = not np.array_equal(shown, exact, equal_nan=True)
-    return {
-        "title": visible(drilldown.title),
-        "header": [visible(name) for name in drilldown.header],
-        "digits": drilldown.digits,
-        "names": [visible(names.cell(name)) for name in drilldown.names],
-        "values": packed_numbers(values, drilldown.digits + (2 if has_more else 0)),
-    }
-
-
 LONGEST_LINE = 24
 """Number of characters of a cell that are kept on one line."""
 
 
-def explainer(notes: Mapping[str, str], names: RunNames) -> Callable[[str, set[str]], Markup]:
-    """Return a function that marks up the first mention of each term, unless it is in `seen`.
-
-    Names of runs are as the page shows them, with the full name as tooltip.
-    """
+def namer(names: RunNames) -> Callable[[str], Markup]:
+    """Return a function that shows names of runs as the page does, with the full name on hover."""
     from markupsafe import Markup, escape
 
-    terms = sorted((term for term in notes if term), key=lambda term: (-len(term), term))
-    pattern = re.compile(
-        r"(?<![\w@-])(?:" + "|".join(map(_term_pattern, terms)) + r")(?![\w@-])"
-        if terms
-        else "(?!)"
-    )
+    def named(text: str) -> Markup:
+        whole = Markup('<span title="{}">{}</span>')
+        parts = names.parts(visible(text))
+        return Markup("").join(whole.format(n, piece) if n else escape(piece) for piece, n in parts)
 
-    def explained(text: str, seen: set[str]) -> Markup:
-        out = Markup()
-        for piece, name in names.parts(visible(text)):
-            whole = Markup('<span title="{}">{}</span>')
-            out += whole.format(name, piece) if name else with_terms(piece, seen)
-        return out
-
-    def with_terms(text: str, seen: set[str]) -> Markup:
-        end, out = 0, Markup()
-        for match in pattern.finditer(text):
-            term = terms[(match.lastindex or 1) - 1]
-            if term in seen:
-                continue
-            seen.add(term)
-            out += escape(text[end : match.start()])
-            out += Markup('<abbr title="{}" tabindex="0">{}</abbr>').format(
-                visible(notes[term]), match.group()
-            )
-            end = match.end()
-        return out + escape(text[end:])
-
-    return explained
-
-
-def _term_pattern(term: str) -> str:
-    """Match words in any case and number; names and single letters exactly."""
-    is_word = term.islower() and len(term) > 2
-    return f"((?i:{re.escape(term)}s?))" if is_word else f"({re.escape(term)})"
+    return named
 
 
 def hoverer(names: RunNames) -> Callable[[Cell], str]:

@@ -1,4 +1,4 @@
-"""The panel of a page that compares any two runs: its data, packed for the script.
+"""The panel of a page that compares any two runs: its data for the script.
 
 The page computes nothing: each statement about a pair is a text that is stored once for all pairs
 that share it, and sentences are templates for such texts. Scores on topics are rounded as shown,
@@ -7,7 +7,6 @@ so that the difference on a topic is that of two numbers on the page.
 
 from __future__ import annotations
 
-import base64
 import itertools
 import math
 import re
@@ -17,7 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from steadyrank.errors import InputError
 from steadyrank.present.table import escape_latex
 from steadyrank.visible import visible
 from steadyrank.words import MISSING, figure, pvalue_words, roughly, typeset
@@ -116,17 +114,14 @@ def aligned_pairs(
 
 def packed(panel: PairPanel, shown: Mapping[str, str]) -> dict[str, Any]:
     """Return the panel for the page's script; `shown` has the names as shown."""
-    n_pairs = len(panel.names) * (len(panel.names) - 1) // 2
-    for key, texts in panel.fields.items():
-        if len(texts) != n_pairs:
-            raise InputError(f"field {key!r} has {len(texts)} texts for {n_pairs} pairs")
     return {
         "names": [visible(name) for name in panel.names],
         "shown": [visible(shown.get(name, name)) for name in panel.names],
         "latex": [escape_latex(visible(name)) for name in panel.names],
         "measure": visible(panel.measure),
         "topics": [visible(topic) for topic in panel.topics],
-        "scores": packed_numbers(panel.scores, DIGITS),
+        "scores": whole_numbers(panel.scores),
+        "digits": DIGITS,
         "units": [*panel.units],
         "fields": {key: _coded(texts) for key, texts in panel.fields.items()},
         "rows": [[visible(row.about), visible(row.template)] for row in panel.rows],
@@ -140,43 +135,17 @@ def _coded(texts: Sequence[str]) -> dict[str, Any]:
     known = {text: code for code, text in enumerate(dict.fromkeys(texts))}
     if len(known) == 1:
         return {"texts": [visible(texts[0])]}
-    codes = np.array([known[text] for text in texts])
-    return {"texts": [visible(text) for text in known], **packed_codes(codes, len(known))}
+    return {"texts": [visible(text) for text in known], "codes": [known[text] for text in texts]}
 
 
-def packed_codes(codes: np.ndarray, n_codes: int) -> dict[str, Any]:
-    """Pack whole numbers below `n_codes` (at most 2**32), with as few bytes each as possible.
+def whole_numbers(scores: np.ndarray) -> list[int | None]:
+    """Return scores, row by row, as whole numbers of the last decimal that is shown.
 
-    >>> packed_codes(np.array([0, 1, 255]), 256)
-    {'bytes': 1, 'codes': 'AAH/'}
+    >>> whole_numbers(np.array([[0.25, np.nan]]))
+    [2500, None]
     """
-    width = next(width for width in (1, 2, 4) if n_codes <= 256**width)
-    written = np.asarray(codes).astype(f"<u{width}").tobytes()
-    return {"bytes": width, "codes": base64.b64encode(written).decode()}
-
-
-def packed_numbers(values: np.ndarray, digits: int) -> dict[str, Any]:
-    """Pack numbers, row by row, with `digits` decimals: codes from the least on, 0 for missing.
-
-    Numbers of too wide a range are not packed.
-
-    >>> packed_numbers(np.array([[0.25, np.nan], [0.5, 0.25]]), 2)
-    {'digits': 2, 'least': 25, 'bytes': 1, 'codes': 'AQAaAQ=='}
-    >>> packed_numbers(np.array([[0.5, 1e30]]), 1)
-    {'digits': 1, 'values': [0.5, 1e+30]}
-    """
-    flat = np.asarray(values, np.float64).ravel()
-    known = np.isfinite(flat)
-    is_small = np.abs(flat[known]).max(initial=0) < 2.0**52 / 10**digits
-    # A code has at most four bytes.
-    if not is_small or (known.any() and np.ptp(flat[known]) >= (2**32 - 3) / 10**digits):
-        written = [value if math.isfinite(value) else None for value in flat.tolist()]
-        return {"digits": digits, "values": written}
-    units = np.rint(flat[known] * 10**digits)
-    least = int(units.min()) if len(units) else 0
-    codes = np.zeros(len(flat), np.int64)
-    codes[known] = units.astype(np.int64) - least + 1
-    return {"digits": digits, "least": least, **packed_codes(codes, int(codes.max(initial=0)) + 1)}
+    shown = np.rint(np.asarray(scores, np.float64).ravel() * 10**DIGITS)
+    return [int(unit) if math.isfinite(unit) else None for unit in shown.tolist()]
 
 
 def values_at(values: np.ndarray, place: np.ndarray) -> np.ndarray:

@@ -93,7 +93,7 @@ def shortened(name: str, longest: int = LONGEST_NAME) -> str:
     """Return a name for an axis; a long one loses its middle.
 
     >>> shortened("a_reranker_with_a_name_of_sixty_characters_and_the_seed_0042")
-    'a_reranker_with_a…and_the_seed_0042'
+    'a_reranker_with_a…_and_the_seed_0042'
     """
     return elided([shown(name_in_figure(name))], longest)[0]
 

@@ -6,11 +6,8 @@ left out; tooltips of a page, CSV and JSON have the full names. Studies use the 
 
 from __future__ import annotations
 
-import itertools
-import math
 import re
 import sys
-from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -169,35 +166,26 @@ def _whole_words(text: str) -> str:
 
 
 def elided(names: Sequence[str], longest: int = LONGEST) -> list[str]:
-    """Shorten names to at most `longest` characters, all different, to words that few names have.
+    """Shorten names to at most `longest` characters; different names stay different.
 
-    Of equally frequent words, those near the start and the end come first. If no word fits, or two
-    names would look equal, a name loses characters instead, or stays unchanged.
+    A name keeps its beginning, and of the rest what follows the part that all long names share.
 
-    >>> elided(["reranker_large_seed_1_of_a_track", "reranker_small_seed_2_of_a_track"], 16)
-    ['large_seed_1', 'small_seed_2']
+    >>> elided(["reranker_large_seed_1_of_a_track", "reranker_small_seed_2_of_a_track"], 20)
+    ['rera…large_seed_1_o…', 'rera…small_seed_2_o…']
     """
-    use = _use(names)
-    usual = 0.9 * len(set(names)) if len(set(names)) > 1 else math.inf
-    rare = {word: (n, n) for word, n in use.items() if n <= usual}
-    short = [name if len(name) <= longest else _distinctive(name, rare, longest) for name in names]
+    half = longest // 2
+    short = [
+        name if len(name) <= longest else f"{name[: longest - half - 1]}…{name[-half:]}"
+        for name in names
+    ]
     for places in _alike(short, names):
-        within = _use([names[place] for place in places])
-        ranks = {word: (n, use[word]) for word, n in within.items()}
+        begin = longest // 5
+        start = max(begin, len(_same_start([names[place] for place in places])))
         for place in places:
-            short[place] = _distinctive(names[place], ranks, longest)
-    for places in _alike(short, names):
-        start = max(longest // 4, len(_same_start([names[place] for place in places])) - 2)
-        for place in places:
-            rest = names[place][start : start + longest - longest // 4 - 2]
-            short[place] = f"{names[place][: longest // 4]}…{rest}…"
+            rest = names[place][start : start + longest - begin - 2]
+            short[place] = f"{names[place][:begin]}…{rest}…"
     whole = {place for places in _alike(short, names) for place in places}
     return [names[place] if place in whole else text for place, text in enumerate(short)]
-
-
-def _use(names: Collection[str]) -> Counter[str]:
-    """Return how many names have each word."""
-    return Counter(word for name in set(names) for word in set(_WORDS.findall(name)))
 
 
 def _alike(short: Sequence[str], names: Sequence[str]) -> list[list[int]]:
@@ -206,37 +194,6 @@ def _alike(short: Sequence[str], names: Sequence[str]) -> list[list[int]]:
     for place, text in enumerate(short):
         groups.setdefault(text, []).append(place)
     return [places for places in groups.values() if len({names[place] for place in places}) > 1]
-
-
-_WORDS = re.compile(r"[^\W_]+(?:\.\d+)*")
-"""Words of a name; a version such as v1.5 is one."""
-
-
-def _distinctive(name: str, ranks: Mapping[str, tuple[int, int]], longest: int) -> str:
-    """Return as many words of a name as fit, those of the lowest rank first."""
-    words = list(_WORDS.finditer(name))
-    rarest = sorted(
-        (k for k, word in enumerate(words) if word[0] in ranks),
-        key=lambda k: (ranks[words[k][0]], min(k, len(words) - 1 - k), k),
-    )
-    best, kept = "", set[int]()
-    # Other words only fill gaps.
-    for place in (*rarest, *range(len(words))):
-        is_wanted = words[place][0] in ranks or min(kept, default=place) < place < max(kept)
-        text = _joined(name, [words[k] for k in sorted(kept | {place})])
-        if is_wanted and len(text) <= longest:
-            best, kept = text, kept | {place}
-    half = longest // 2
-    return best or f"{name[: half - 1]}…{name[-half:]}"
-
-
-def _joined(name: str, words: Sequence[re.Match[str]]) -> str:
-    """Join words of a name with the characters between them, or … for omitted words."""
-    text = words[0][0]
-    for before, word in itertools.pairwise(words):
-        between = name[before.end() : word.start()]
-        text += (between if _WORDS.search(between) is None else "…") + word[0]
-    return text
 
 
 _AS_THEY_ARE = RunNames()

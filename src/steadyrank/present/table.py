@@ -1,7 +1,7 @@
 """Tables, and how they are written for terminals, CSV, LaTeX, Markdown and HTML.
 
 A table has ready texts (`cells` has the usual formats) and says which cells are best. Pages show
-the same tables; they can also show a drilldown for each row.
+the same tables.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from html import escape
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from steadyrank.data.write.csv import csv_cell, csv_line, frame_csv
+from steadyrank.data.write import csv_cell, csv_line, frame_csv
 from steadyrank.notebook import flat
 from steadyrank.present.run_names import RunNames, names_shown
 from steadyrank.visible import escaped
@@ -36,22 +36,6 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Drilldown:
-    """The details of a table's rows: row i opens `values[i]`, the numbers of `names`, best first.
-
-    In a table of topics, for example, `names` are the runs.
-    """
-
-    names: tuple[str, ...]
-    values: tuple[tuple[float | None, ...], ...]
-    title: str
-    """`{row}` is the row's first cell, as in "Runs on topic {row}"."""
-    header: tuple[str, str] = ("run", "score")
-    """The titles of names and numbers."""
-    digits: int = 4
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
     """Rows of cells under a header."""
 
@@ -62,19 +46,12 @@ class Table:
     """Unique on its page."""
     best: frozenset[tuple[int, int]] = field(default_factory=frozenset)
     """(row, column) of the cells to set in bold."""
-    second: frozenset[tuple[int, int]] = field(default_factory=frozenset)
-    """(row, column) of the cells to underline."""
     marks: Mapping[tuple[int, int], str] = field(default_factory=dict)
     """(row, column) to the superscript of the cell."""
-    groups: Sequence[tuple[str, int]] = ()
-    """Titles above several columns, each with their number, from the first number column on."""
     label: str = ""
     """The label of the table in LaTeX."""
     n_names: int = 1
     """Number of columns at the front that hold names; the others hold numbers."""
-    wrapped: bool = False
-    """Whether line breaks in cells are shown on a terminal, instead of escaped."""
-    drilldown: Drilldown | None = None
     filter_by: tuple[int, ...] = ()
     """Columns by which a page can filter rows."""
     picks: int | None = None
@@ -83,10 +60,8 @@ class Table:
     """Number of rows that a page shows at first."""
 
 
-def emphasised(table: Table, row: int, column: int, text: str, bold: str, underlined: str) -> str:
-    """Return the text of a cell, formatted if it is the best or the second of its column."""
-    if (row, column) in table.second:
-        text = underlined.format(text)
+def emphasised(table: Table, row: int, column: int, text: str, bold: str) -> str:
+    """Return the text of a cell, bold if it is the best of its column."""
     return bold.format(text) if (row, column) in table.best else text
 
 
@@ -111,26 +86,15 @@ def to_markdown(table: Table) -> str:
     marks = {place: f"<sup>{_escape_markdown(mark)}</sup>" for place, mark in table.marks.items()}
     rows = [
         [
-            emphasised(table, i, j, _escape_markdown(cell.text), "**{}**", "<u>{}</u>")
-            + marks.get((i, j), "")
+            emphasised(table, i, j, _escape_markdown(cell.text), "**{}**") + marks.get((i, j), "")
             for j, cell in enumerate(row)
         ]
         for i, row in enumerate(table.rows)
     ]
-    header = [_escape_markdown(text) for text in full_header(table)]
+    header = [_escape_markdown(text) for text in table.header]
     lines = [header, ["---:" if j >= table.n_names else "---" for j in range(len(header))], *rows]
     body = "\n".join("| " + " | ".join(line) + " |" for line in lines)
     return f"{body}\n\n{_escape_markdown(table.caption)}\n" if table.caption else body + "\n"
-
-
-def full_header(table: Table) -> list[str]:
-    """Return the columns' titles with those of their groups, for a header of one line."""
-    header, place = list(table.header), table.n_names
-    for text, size in table.groups:
-        for column in range(place, place + size):
-            header[column] = " ".join(filter(None, [text, header[column]]))
-        place += size
-    return header
 
 
 _MARKDOWN = str.maketrans({special: f"\\{special}" for special in "\\|`*_<>[]&~$"})
@@ -192,7 +156,6 @@ def to_latex(table: Table) -> str:
         *label,
         rf"\begin{{tabular}}{{{kinds}}}",
         r"\toprule",
-        *_latex_groups(table, marked),
         _latex_line(
             rf"\multicolumn{{2}}{{c}}{{{escape_latex(text)}}}"
             if j in marked
@@ -222,18 +185,6 @@ def _latex_line(cells: Iterable[str]) -> str:
     return ("{}" if line.startswith(("[", "*")) else "") + line + r" \\"
 
 
-def _latex_groups(table: Table, marked: set[int]) -> list[str]:
-    if not table.groups:
-        return []
-    place, column, cells, rules = table.n_names, table.n_names + 1, [""] * table.n_names, ""
-    for text, size in table.groups:
-        width = size + sum(j in marked for j in range(place, place + size))
-        cells.append(rf"\multicolumn{{{width}}}{{c}}{{{escape_latex(text)}}}")
-        rules += rf"\cmidrule(lr){{{column}-{column + width - 1}}}"
-        place, column = place + size, column + width
-    return [_latex_line(cells), rules]
-
-
 def _signed(cell: Cell) -> str:
     """Return the text of a cell; a number has a minus sign instead of a hyphen."""
     is_number = isinstance(cell.value, int | float)
@@ -244,7 +195,7 @@ def _latex_row(table: Table, row: int, marked: set[int]) -> str:
     cells = []
     for j, cell in enumerate(table.rows[row]):
         text = escape_latex(_signed(cell))
-        cells.append(emphasised(table, row, j, text, r"\textbf{{{}}}", r"\underline{{{}}}"))
+        cells.append(emphasised(table, row, j, text, r"\textbf{{{}}}"))
         mark = table.marks.get((row, j), "")
         if j in marked:  # a superscript, as daggers in text are already
             mark = mark.replace("†", r"$\dagger$").replace("‡", r"$\ddagger$")
@@ -264,10 +215,6 @@ def to_html(table: Table, *, most_rows: int | None = None) -> str:
         for column, text in enumerate(table.header)
     )
     head = f"<tr>{''.join(heads)}</tr>"
-    if table.groups:
-        spans = [("", table.n_names), *table.groups]
-        above = "".join(f'<th colspan="{size}">{_escape_html(text)}</th>' for text, size in spans)
-        head = f"<tr>{above}</tr>\n{head}"
     caption = (
         f'<caption style="text-align: left">{_escape_html(table.caption)}</caption>\n'
         if table.caption
@@ -292,7 +239,7 @@ def _html_row(table: Table, row: int) -> str:
     cells = ""
     for j, cell in enumerate(table.rows[row]):
         text = _escape_html(cell.text)
-        text = emphasised(table, row, j, text, "<strong>{}</strong>", "<u>{}</u>")
+        text = emphasised(table, row, j, text, "<strong>{}</strong>")
         if widest := widest_mark(table, j):  # digits are aligned by blanks after shorter marks
             mark = table.marks.get((row, j), "")
             blanks = "&nbsp;" * (2 * (widest - len(mark)))
@@ -301,72 +248,46 @@ def _html_row(table: Table, row: int) -> str:
     return f"<tr>{cells}</tr>"
 
 
-def _shown(table: Table, text: str) -> str:
-    """Return a cell or a caption for a terminal, in one line unless the table is wrapped."""
-    lines = text.split("\n") if table.wrapped else [text]
-    return "\n".join(map(escaped, lines))
-
-
 def to_terminal(table: Table, *, colour: bool = False, most_rows: int | None = None) -> str:
     """Return a table for the terminal, as wide as necessary, with at most `most_rows` rows."""
     from rich.cells import cell_len
 
-    header = [_Shown([escaped(name)], _BOLD) for name in full_header(table)]
+    header = [(escaped(name), _BOLD) for name in table.header]
     rows = [header, *_terminal_rows(table, most_rows)]
-    widths = [
-        max(cell_len(line) for row in rows for line in row[j].lines) for j in range(len(header))
-    ]
-    drawn = [
-        "   ".join(
-            cell.line(k, width - cell_len(cell.text(k)), j >= table.n_names, colour)
-            for j, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-        for k in range(max(len(cell.lines) for cell in row))
-    ]
+    widths = [max(cell_len(row[j][0]) for row in rows) for j in range(len(header))]
+    drawn = []
+    for row in rows:
+        cells = []
+        for j, ((text, style), width) in enumerate(zip(row, widths, strict=True)):
+            blanks = " " * (width - cell_len(text))
+            shown = f"\x1b[{style}m{text}\x1b[0m" if colour and style and text else text
+            cells.append(blanks + shown if j >= table.n_names else shown + blanks)
+        drawn.append("   ".join(cells).rstrip())
     rule = "─" * (sum(widths) + 3 * (len(widths) - 1))
     text = "".join(f" {line}\n" if line else "\n" for line in [drawn[0], rule, *drawn[1:]])
     body = text.strip("\n")
-    return f"{body}\n\n{_shown(table, table.caption)}\n" if table.caption else f"{body}\n"
+    return f"{body}\n\n{escaped(table.caption)}\n" if table.caption else f"{body}\n"
 
 
-_BOLD, _UNDERLINED = "1", "4"
-"""ANSI codes."""
+_BOLD = "1"
+"""ANSI code."""
 
 
-class _Shown(NamedTuple):
-    """A cell as a terminal shows it."""
-
-    lines: list[str]
-    style: str = ""
-
-    def text(self, k: int) -> str:
-        """Return line k, or nothing if the cell has fewer lines."""
-        return self.lines[k] if k < len(self.lines) else ""
-
-    def line(self, k: int, blanks: int, is_right: bool, colour: bool) -> str:
-        """Return line k with its style and padding."""
-        text = self.text(k)
-        shown = f"\x1b[{self.style}m{text}\x1b[0m" if colour and self.style and text else text
-        return " " * blanks + shown if is_right else shown + " " * blanks
-
-
-def _terminal_rows(table: Table, most_rows: int | None) -> Iterator[list[_Shown]]:
+def _terminal_rows(table: Table, most_rows: int | None) -> Iterator[list[tuple[str, str]]]:
+    """Yield the texts of each row's cells with their ANSI codes."""
     first, last = _kept(len(table.rows), most_rows)
     for i, row in enumerate(table.rows):
         if i == first < last:
-            rest = [_Shown([""])] * (len(row) - 1)
-            yield [_Shown([f"… {last - first} more"]), *rest]
+            yield [(f"… {last - first} more", ""), *[("", "")] * (len(row) - 1)]
         if not first <= i < last:
             yield [_terminal_cell(table, i, j, cell) for j, cell in enumerate(row)]
 
 
-def _terminal_cell(table: Table, row: int, column: int, cell: Cell) -> _Shown:
-    text, place = _shown(table, cell.text), (row, column)
+def _terminal_cell(table: Table, row: int, column: int, cell: Cell) -> tuple[str, str]:
+    text, place = escaped(cell.text), (row, column)
     if widest := widest_mark(table, column):
         text += f" {table.marks.get(place, '')}".ljust(widest + 1)
-    styles = {_BOLD: table.best, _UNDERLINED: table.second}
-    return _Shown(text.split("\n"), ";".join(s for s, cells in styles.items() if place in cells))
+    return text, _BOLD if place in table.best else ""
 
 
 def _kept(n_rows: int, most_rows: int | None) -> tuple[int, int]:

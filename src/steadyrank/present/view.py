@@ -15,8 +15,7 @@ from html import escape
 from typing import Any
 
 from steadyrank._version import __version__
-from steadyrank.compute.executors import Progress
-from steadyrank.data.write.csv import frame_csv
+from steadyrank.data.write import frame_csv
 from steadyrank.errors import InputError
 from steadyrank.notebook import frame_of
 from steadyrank.present import cells, json
@@ -215,30 +214,13 @@ class View:
             raise InputError("this result has no paragraph for a paper: omit describe")
         return f"{minus_signs(self.describe(subject))} [steadyrank {__version__}]"
 
-    def pieces(
-        self,
-        subject: Any,
-        form: str,
-        *,
-        progress: Progress | None = None,
-        total: int = 0,
-        describe: bool = False,
-    ) -> Iterator[str]:
-        """Yield parts of the JSON text, or of CSV as a frame writes it, of `total` rows."""
-        finished = 0
-
-        def done(n_rows: int) -> None:
-            nonlocal finished
-            finished = min(finished + n_rows, total)
-            if progress is not None:
-                progress(finished, total)
-
+    def pieces(self, subject: Any, form: str, *, describe: bool = False) -> Iterator[str]:
+        """Yield parts of the JSON text, or of CSV as a frame writes it."""
         if form == "json":
-            yield from json.json_pieces(self.json(subject, describe=describe), done)
+            yield from json.json_pieces(self.json(subject, describe=describe))
             return
         rows = iter(self._csv_rows(subject))
         for place, part in enumerate(iter(lambda: list(itertools.islice(rows, json.PART)), [])):
-            done(len(part))
             yield frame_csv(frame_of(part), header=place == 0)
 
     def _csv_rows(self, subject: Any, wanted: str = "") -> Iterable[Row]:

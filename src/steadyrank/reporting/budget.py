@@ -52,7 +52,7 @@ class ReportPlan:
             if study.name in self.n_samples
         ]
         left_out = [study.name for study in named if study.name not in self.n_samples]
-        budget = f"for a budget of {duration(self.budget)}"
+        budget = f"for a budget of {self.budget:g} s"
         why = "with the given number of samples" if self.given else budget
         lines = [f"studies ({why}): {', '.join(run)}"]
         return lines + ([f"omitted (the page says why): {', '.join(left_out)}"] if left_out else [])
@@ -68,18 +68,6 @@ def parse_budget(budget: Budget) -> float:
     if match is None or isinstance(budget, bool) or not float(match[1]) > 0.0:
         raise bad_value("budget", "be a time such as 45s, 2m or 1h", budget)
     return float(match[1]) * _UNITS[match[2]]
-
-
-def duration(seconds: float) -> str:
-    """Return a time as text.
-
-    >>> duration(45), duration(120), duration(5400), duration(0.5)
-    ('45 s', '2 min', '1.5 h', '0.5 s')
-    """
-    for size, unit in ((3600.0, "h"), (60.0, "min")):
-        if seconds >= size and round(10 * seconds / size) * size == round(10 * seconds):
-            return f"{seconds / size:g} {unit}"
-    return f"{seconds:g} s"
 
 
 def make_plan(

@@ -19,12 +19,12 @@ from steadyrank.compute.files import write_whole
 from steadyrank.compute.kernel_cache import is_kept
 from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.order import n_ranked
-from steadyrank.data.read.qrels import read_qrels
+from steadyrank.data.read.run_files import read_qrels
 from steadyrank.data.read.sources import PathLike
 from steadyrank.data.scores import Scores
 from steadyrank.data.track.shipped import POOL_DEPTH, SHIPPED, shipped_runs
 from steadyrank.data.track.simulated import simulated_track
-from steadyrank.data.write.files import write_track
+from steadyrank.data.write import write_track
 from steadyrank.errors import InputError, SteadyrankWarning, unknown_name
 from steadyrank.reporting.budget import Budget
 from steadyrank.reporting.run import ReportResult, report
@@ -130,9 +130,10 @@ def _compiled_in_parallel(measures: Sequence[str], jobs: int | None) -> Iterator
 
 
 def compile_ahead(measures: list[str]) -> None:
-    """Run with few samples the late studies of a report that take long to compile.
+    """Run with few samples the late studies of a report that take long to compile, the last first.
 
-    All processes share the compiled kernels. Studies that require only scores get random ones.
+    All processes share the compiled kernels: the report, which begins with the first studies, meets
+    this process in the middle. Studies that require only scores get random ones.
     """
     runs, rng = shipped_runs()[-10:], np.random.default_rng(0)
     names = tuple(run.name for run in runs)
@@ -144,12 +145,12 @@ def compile_ahead(measures: list[str]) -> None:
         run_info={"system": tuple(run.info["system"] or run.name for run in runs)},
     )
     few: dict[str, Any] = {"jobs": 1, "n_samples": 20}
-    topics(scores, measure=measures[0], n_trials=20, jobs=1)
     qrels = read_qrels(SHIPPED / "qrels.txt")
-    simulate(runs, qrels, measure=measures[0], **few)
-    instances(scores, measure=measures[0], samples_per_instance=20, **few)
-    agree(scores, topic_sizes=[20, 40], system_sizes=[3, 6], **few)
     holes(runs, qrels, measure=measures[0], **few)
+    agree(scores, topic_sizes=[20, 40], system_sizes=[3, 6], **few)
+    instances(scores, measure=measures[0], samples_per_instance=20, **few)
+    simulate(runs, qrels, measure=measures[0], **few)
+    topics(scores, measure=measures[0], n_trials=20, jobs=1)
 
 
 def _command(

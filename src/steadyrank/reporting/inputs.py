@@ -23,9 +23,8 @@ from steadyrank.data.forms.reading import Reading, files_below, read_forms
 from steadyrank.data.leaderboard import Leaderboard
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.read.leaderboards import read_leaderboard
-from steadyrank.data.read.qrels import judgments_of
-from steadyrank.data.read.run_info import describe_scores, describe_topics
-from steadyrank.data.read.run_names import with_chosen_names
+from steadyrank.data.read.run_files import judgments_of
+from steadyrank.data.read.run_info import describe_scores, describe_topics, with_chosen_names
 from steadyrank.data.read.runs import Runs
 from steadyrank.data.read.score_files import read_scores
 from steadyrank.data.read.streams import digest_of, is_readable, size_of

@@ -1,24 +1,34 @@
-"""The page of a report: the answer first, then the section of each study.
+"""The page of a report: the answer, the section of each study, and the provenance of its numbers.
 
-The verdict with its line and board is that of the last study that has one.
+The verdict with its line and board is that of the last study that has one. The provenance has the
+files with their hashes, versions, settings and samples, but no date, host or folder, so that the
+same data give the same page everywhere.
 """
 
 from __future__ import annotations
 
+import importlib.metadata
 import math
+import os
+import platform
+import re
+import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
+from steadyrank._version import __version__
 from steadyrank.errors import InputError
+from steadyrank.present.cells import name, table, whole
 from steadyrank.present.figures import own_style
 from steadyrank.present.page import Bar, FirstScreen, Page, PageFigure, Section
 from steadyrank.present.pair_panel import PairPanel
 from steadyrank.present.run_names import RunNames, shown_as
-from steadyrank.present.table import Table
+from steadyrank.present.table import Cell, Table
 from steadyrank.present.view import Finding, weakest
 from steadyrank.reporting.budget import ReportPlan
-from steadyrank.reporting.provenance import provenance
-from steadyrank.studies.material import Machine, Material, Settings
+from steadyrank.studies.material import Machine, Material
 from steadyrank.studies.part import Body, Drawing, Findings, Front
 from steadyrank.studies.plotting import drawing_of, figure
 from steadyrank.studies.registry import Study, studies_by_place, studies_by_turn
@@ -45,12 +55,8 @@ NOTES: Mapping[str, str] = {
         "Other documents of the same kind for the same topics, predicted by resampling those "
         "that were retrieved, topic by topic."
     ),
-    "omega squared": "Share of the variance that an effect explains, corrected for bias.",
     "E rho²": "Generalizability coefficient: how reproducible the order of the systems is.",
     "Phi": "Index of dependability: how reproducible the scores themselves are.",
-    "tau": "Kendall's rank correlation: 1 for the same order, −1 for the reverse.",
-    "power": "The probability that a test detects a true difference.",
-    "HPD": "The shortest interval that contains a given share of the posterior probability.",
 }
 """Terms of the page with their explanations."""
 
@@ -149,15 +155,10 @@ def make_section(study: Study, findings: Findings, body: Body) -> Section:
         means=" ".join([part.means, *body.notes]),
         means_not=part.means_not,
         figures=tuple(made for one in body.figures for made in _as_wide_as_the_page(one)),
-        tables=tuple(_cut(table, findings.material.settings.top) for table in body.tables),
+        tables=body.tables,
         warnings=tuple(findings.warnings.get(name, ())),
         is_open=part.is_open,
     )
-
-
-def _cut(table: Table, top: int) -> Table:
-    """Set the number of rows shown at first, unless the table has a special number."""
-    return replace(table, shown=top) if table.shown == Settings().top else table
 
 
 def _as_wide_as_the_page(drawing: Drawing) -> list[PageFigure]:
@@ -273,3 +274,100 @@ def _how_to_examine(study: Study, material: Material) -> list[str]:
 
 def _lower(study: Study) -> str:
     return study.part.varies[:1].lower() + study.part.varies[1:]
+
+
+PACKAGES = ("numpy", "scipy", "numba", "matplotlib")
+
+_SHOWN_FILES = 10
+
+
+def provenance(plan: ReportPlan, findings: Findings) -> tuple[Table, ...]:
+    """Return tables of files, samples, settings and versions."""
+    material = findings.material
+    files = [
+        [name(file.role), name(file.path), whole(file.size), name(file.sha256)]
+        for file in material.files
+    ]
+    tables = [
+        _samples_table(plan, findings.why_not),
+        _settings_table(material, plan),
+        _versions_table(),
+    ]
+    if files:
+        header = ["", "file", "bytes", "SHA-256"]
+        files_table = table("files-read", "Input files.", header, files, shown=_SHOWN_FILES)
+        tables.insert(0, files_table)
+    return tuple(tables)
+
+
+def with_names_alone(material: Material) -> Material:
+    """Return the material with files without folders."""
+    files = tuple(replace(file, path=Path(file.path).name) for file in material.files)
+    settings, reading = material.settings, material.settings.reading
+    if reading.run_info is not None:
+        settings = replace(settings, reading=replace(reading, run_info=Path(reading.run_info).name))
+    if settings.topic_info is not None:
+        settings = replace(settings, topic_info=Path(settings.topic_info).name)
+    return replace(material, files=files, settings=settings)
+
+
+def without_folders(command: str) -> str:
+    """Remove the folders of files in a command, which then works in a single folder.
+
+    >>> without_folders("steadyrank report /a/qrels.txt 'b/*.run' --judge x=c/d.txt -m P@10")
+    "steadyrank report qrels.txt '*.run' --judge x=d.txt -m P@10"
+    """
+    return shlex.join(map(_name_alone, shlex.split(command)))
+
+
+def _name_alone(word: str) -> str:
+    """Remove the folder of a file, alone or after NAME=; regular expressions stay."""
+    head, equals, path = word.rpartition("=")
+    is_file = ("/" in path or os.sep in path) and not re.search(r"[\^()$]", path)
+    return f"{head}{equals}{Path(path).name}" if is_file else word
+
+
+def _samples_table(plan: ReportPlan, why_not: Mapping[str, str]) -> Table:
+    rows = [
+        [
+            name(study.name),
+            name(study.part.title),
+            name("left out" if study.name in why_not else plan.drawn(study) or "no sampling"),
+        ]
+        for study in studies_by_turn()
+    ]
+    caption = (
+        "Numbers of samples as given."
+        if plan.given
+        else f"Numbers of samples for a budget of {plan.budget:g} s; they depend only on the "
+        "data and the budget."
+    )
+    return table("samples", caption, ["study", "section", "samples"], rows)
+
+
+def _settings_table(material: Material, plan: ReportPlan) -> Table:
+    settings: dict[str, Any] = {
+        "measures": ", ".join(material.scores.measures),
+        "runs": len(material.scores.runs),
+        f"{material.unit}s": len(material.scores.topics),
+        "budget": f"{plan.budget:g} s",
+        **{key.replace("_", " "): value for key, value in material.settings.flat().items()},
+    }
+    rows = [[name(key), Cell(_shown(value))] for key, value in settings.items()]
+    return table("settings", "Settings.", ["setting", "value"], rows, shown=50)
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, tuple):
+        return ", ".join(map(str, value)) or "none"
+    return "not given" if value is None else str(value)  # "none" is a correction
+
+
+def _versions_table() -> Table:
+    versions = {
+        "steadyrank": __version__,
+        "Python": platform.python_version(),
+        **{package: importlib.metadata.version(package) for package in PACKAGES},
+    }
+    rows = [[name(package), name(version)] for package, version in versions.items()]
+    return table("versions", "Versions.", ["package", "version"], rows)

@@ -19,14 +19,13 @@ from steadyrank.compute.files import check_still_there, write_whole
 from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.battles import Battles
 from steadyrank.data.interop.objects import scores_in_table
-from steadyrank.data.read.run_names import run_called
+from steadyrank.data.read.run_info import run_called
 from steadyrank.data.read.runs import ReadingOptions, make_reading, read_runs
 from steadyrank.data.read.sources import PathLike
 from steadyrank.data.scores import Scores
 from steadyrank.errors import InputError, SteadyrankWarning
 from steadyrank.measures.arguments import data_first
-from steadyrank.measures.evaluate import Missing, NoRelevant, Ties
-from steadyrank.measures.scored import may_be_scores
+from steadyrank.measures.evaluate import Missing, NoRelevant, Ties, may_be_scores
 from steadyrank.notebook import Framed, shown_by
 from steadyrank.present.json import to_json
 from steadyrank.present.page import Page, page_html
@@ -35,8 +34,7 @@ from steadyrank.present.table import Table, render, text_rows
 from steadyrank.present.view import Finding, findings_json
 from steadyrank.reporting.budget import DEFAULT_BUDGET, Budget, ReportPlan, make_plan, parse_budget
 from steadyrank.reporting.inputs import kept_warnings, read_material, source_file
-from steadyrank.reporting.page import make_page
-from steadyrank.reporting.provenance import with_names_alone, without_folders
+from steadyrank.reporting.page import make_page, with_names_alone, without_folders
 from steadyrank.stats.inputs import check_counts, check_open_unit
 from steadyrank.stats.instances.equivalence import check_delta
 from steadyrank.stats.pairs.decisions import Decided
@@ -119,7 +117,6 @@ def report(
     budget: Budget = DEFAULT_BUDGET,
     n_samples: int | None = None,
     title: str | None = None,
-    top: int = 25,
     test: str = "t",
     correction: str | None = None,
     baseline: str | None = None,
@@ -183,8 +180,6 @@ def report(
         Number of samples of every study, at most twice its full number.
     title : str, optional
         Title of the page.
-    top : int
-        Number of rows of each table that are shown at first.
     test, correction, baseline : str, optional
         How pairs of runs are compared, as in `compare`; all marks, letters, ranks and intervals of
         the page depend on it. With a baseline, every run is compared only with it.
@@ -347,7 +342,6 @@ def _check(settings: Settings, budget: Budget, n_samples: Any) -> float:
     check_delta(settings.delta)
     check_positive("minimum_difference", settings.minimum_difference)
     check_counts("pool_depth", settings.pool_depth, lowest=1)
-    check_counts("top", settings.top, lowest=1)
     if n_samples is not None:
         check_counts("n_samples", n_samples, lowest=2)
     return parse_budget(budget)

@@ -60,11 +60,7 @@ def columns_of(
 
 
 def type_weights(types: Sequence[str], n_datasets: int) -> np.ndarray:
-    """Return weights of datasets such that all types have equal weight.
-
-    >>> type_weights(["a", "a", "b"], 3).tolist()
-    [0.25, 0.25, 0.5]
-    """
+    """Return weights of datasets such that all types have equal weight."""
     if len(types) != n_datasets:
         raise InputError(
             "a mean of types requires the type of every dataset: add a column type, or give "
@@ -246,10 +242,6 @@ def random_effects(
     doi:10.1002/sim.1009), sqrt(sum w (d - mean)² / ((n - 1) sum w)). The prediction interval
     (Higgins, Thompson and Spiegelhalter 2009, doi:10.1111/j.1467-985X.2008.00552.x) is about one
     more dataset.
-
-    >>> found = random_effects([0.1, 0.3, 0.2, 0.4], [0.05, 0.1, 0.05, 0.1])
-    >>> round(found.difference, 4), round(found.tau2, 4)
-    (0.2274, 0.0104)
     """
     check_open_unit("confidence", confidence)
     d, s = (np.asarray(part, np.float64) for part in (difference, error))

@@ -58,9 +58,6 @@ def adjusted_means(scores: ArrayLike, weights: np.ndarray | None = None) -> np.n
     These are plain means if no score is missing, and weighted ones if topics have `weights`. If
     groups of runs share no topics, each group has means over the topics of the group (see
     `connected_runs`). NaN for a run without any score.
-
-    >>> adjusted_means([[0.9, np.nan, 0.8], [0.8, 0.2, 0.7]]).round(4).tolist()
-    [0.6667, 0.5667]
     """
     matrix = check_scores(scores)
     present = ~np.isnan(matrix)
@@ -238,21 +235,13 @@ def _error_variance(scores: np.ndarray, means: np.ndarray) -> float:
 
 
 def first_ranks(values: np.ndarray) -> np.ndarray:
-    """Return ranks from 1 for the smallest number; equal numbers share the best of their ranks.
-
-    >>> first_ranks(np.array([[3.0, 1.0, 1.0], [2.0, 2.0, 5.0]])).tolist()
-    [[3, 1, 1], [1, 1, 3]]
-    """
+    """Return ranks from 1 for the smallest number; equal numbers share the best of their ranks."""
     order, ordered = _ordered(values)
     return _in_place(order, _starts(ordered) + 1)
 
 
 def average_ranks(values: np.ndarray) -> np.ndarray:
-    """Return ranks, of which equal numbers share the average; all are NaN if any number is.
-
-    >>> average_ranks(np.array([3.0, 1.0, 1.0, 7.0])).tolist()
-    [3.0, 1.5, 1.5, 4.0]
-    """
+    """Return ranks, of which equal numbers share the average; all are NaN if any number is."""
     order, ordered = _ordered(values)
     from_behind = _starts(ordered[..., ::-1])[..., ::-1]
     ranks = _in_place(order, 0.5 * (_starts(ordered) + values.shape[-1] - from_behind + 1))

@@ -15,7 +15,7 @@ import numpy as np
 
 from steadyrank.data.order import order_by_name, places_by_name
 from steadyrank.data.qrels import Qrels
-from steadyrank.data.read.qrels import judgments_of
+from steadyrank.data.read.run_files import judgments_of
 from steadyrank.data.read.runs import Runs
 from steadyrank.data.scores import Scores
 from steadyrank.errors import InputError, SteadyrankWarning, bad_value

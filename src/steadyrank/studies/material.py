@@ -64,8 +64,6 @@ class Settings:
     """Measures, or datasets, whose direction was given."""
     form: str | None = None
     """The form of files of scores, where their content does not say it."""
-    top: int = 25
-    """Rows of tables that are shown at first."""
     seed: int = 0
 
     def flat(self) -> dict[str, Any]:

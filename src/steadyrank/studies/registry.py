@@ -62,7 +62,7 @@ class Study:
 
 
 STUDIES: tuple[Study, ...] = (
-    Study("check", "find what is wrong or odd with files", turn=2, place=2),
+    Study("check", "find what is wrong or odd with files", turn=2, place=1),
     Study(
         "systems",
         "which system leads, over its runs?",
@@ -102,14 +102,6 @@ STUDIES: tuple[Study, ...] = (
         is_command=False,
     ),
     Study("gate", "may this change ship? tests a candidate against a baseline", section=""),
-    Study(
-        "hardest",
-        "which topics are hard, and which separate the runs?",
-        place=1,
-        folder="steadyrank.studies.evaluate",
-        section="hardest",
-        is_command=False,
-    ),
 )
 """The studies in the order in which users need them."""
 

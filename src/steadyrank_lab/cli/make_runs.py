@@ -144,7 +144,7 @@ def _check_places(out: str | None, output: str | None, scores_file: str | None) 
 def _keep_scores(scores: Scores, scores_file: str) -> None:
     """Write the scores; a CSV has no columns for components, which go into a second file."""
     from steadyrank.compute.files import check_still_there
-    from steadyrank.data.write.files import write_info, write_scores
+    from steadyrank.data.write import write_info, write_scores
 
     path = Path(scores_file)
     check_still_there(path.parent)
@@ -176,7 +176,7 @@ def _text_of_rows(
     **looks: Any,
 ) -> str:
     """Return the result: a table for people, all runs for programs."""
-    from steadyrank.data.write.csv import csv_line
+    from steadyrank.data.write import csv_line
     from steadyrank.present.json import to_json
     from steadyrank.present.table import render
 

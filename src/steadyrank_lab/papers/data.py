@@ -1,42 +1,38 @@
 """What a paper's exhibits are made from: runs with judgments, or scores.
 
-Every reproduction takes a `PaperData`: `paper_data` makes it from what the user gives, and
-`builtin_data` from the built-in collection, which systems search. These data do not depend on the
-seed; with the budget "small" they are fewer systems.
+All are of the built-in collection, which systems search, and do not depend on the seed; with the
+budget "small" they are fewer systems. Each exhibit names the command that does the same with data
+of one's own.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
-from typing import Any, Literal, Unpack, get_args
-
-import numpy as np
+from typing import Any, Literal
 
 from steadyrank.compute.executors import Progress
-from steadyrank.data.order import scores_in_order
 from steadyrank.data.qrels import Qrels
-from steadyrank.data.read.qrels import judgments_of
-from steadyrank.data.read.run_info import describe_scores
-from steadyrank.data.read.runs import ReadingOptions, make_reading, read_runs
-from steadyrank.data.read.score_files import read_scores
-from steadyrank.data.read.sources import PathLike
 from steadyrank.data.run import Run
 from steadyrank.data.scores import Scores, join_scores
-from steadyrank.errors import InputError, SteadyrankWarning, check_choice
-from steadyrank.measures.evaluate import evaluate
+from steadyrank.errors import SteadyrankWarning
+from steadyrank_lab.retrieval.builtin.collection import (
+    BUILTIN,
+    builtin_collection,
+    builtin_qrels,
+    builtin_topics,
+)
+from steadyrank_lab.retrieval.builtin.runs import POOL_DEPTH, builtin_runs
+from steadyrank_lab.retrieval.makers.grid import grid
+from steadyrank_lab.retrieval.makers.shard import shard
 
 GRID_MEASURES = ("AP", "P@10", "Rprec", "RBP(p=0.8)", "nDCG", "nDCG@20", "ERR", "Twist")
 """Measures of Ferro 2018."""
 
 INSTANCE_MEASURES = ("nDCG@10", "P@10", "AP")
 """Measures of Jayasinghe et al. 2015; most figures are about the first."""
-
-SWEEP = "rate"
-"""The column of run information that orders settings, as `shard` writes it."""
 
 Kind = Literal["runs", "teams", "scores", "grid", "instances"]
 """Built-in data: deep runs; shallow runs of teams; one measure on two sets of topics; many systems;
@@ -62,90 +58,11 @@ class PaperData:
     """Runs with judgments, or scores, and what they are in words."""
 
     words: str
-    runs: tuple[Run, ...] | None = None
+    runs: tuple[Run, ...] = ()
     qrels: Qrels | None = None
-    given: Scores | None = None
-    """Scores that came without runs."""
-    measures: tuple[str, ...] = ()
-    """Measures that the user named; empty for the paper's."""
-    scoring: Mapping[str, Any] = field(default_factory=dict)
-    """How `evaluate` treats missing topics and ties."""
+    scores: Scores | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
     """What else tells these data from others, to be kept with what is made of them."""
-
-    @property
-    def has_teams(self) -> bool:
-        """Whether the runs are here and have teams."""
-        return self.runs is not None and all(run.info.get("team") for run in self.runs)
-
-    def scores(
-        self, measures: Sequence[str], *, jobs: int | None = None, progress: Progress | None = None
-    ) -> Scores:
-        """Return the scores as they came, or of the runs by the user's measures, else by these."""
-        if self.given is not None:
-            return self.given
-        chosen = self.measures or measures
-        return evaluate(
-            list(self.runs or ()), self.qrels, chosen, jobs=jobs, progress=progress, **self.scoring
-        )
-
-
-def paper_data(
-    runs: Any = None,
-    qrels: Any = None,
-    *,
-    scores: Scores | PathLike | Sequence[PathLike] | None = None,
-    measures: Iterable[str] = (),
-    scoring: Mapping[str, Any] = MappingProxyType({}),
-    jobs: int | None = None,
-    progress: Progress | None = None,
-    **reading_options: Unpack[ReadingOptions],
-) -> PaperData | None:
-    """Return the user's data, or None where there are none."""
-    if (runs is None) != (qrels is None):
-        raise InputError("give runs and qrels together, or scores, or nothing for built-in data")
-    if scores is not None:
-        if runs is not None:
-            raise InputError("give either runs and qrels or scores, not both")
-        given = scores if isinstance(scores, Scores) else read_scores(scores)
-        given = scores_in_order(describe_scores(given, **make_reading(reading_options).about))
-        return with_measures(PaperData(words=_scores_words(given), given=given), measures)
-    if runs is None:
-        return None
-    judged = judgments_of(qrels)
-    loaded = tuple(read_runs(runs, jobs=jobs, progress=progress, **reading_options))
-    return PaperData(
-        words=f"{len(loaded)} runs on {len(judged.topics)} judged topics",
-        runs=loaded,
-        qrels=judged,
-        measures=tuple(map(str, measures)),
-        scoring=scoring,
-    )
-
-
-def with_measures(data: PaperData, measures: Iterable[str]) -> PaperData:
-    """Return the data by the named measures, or unchanged without names."""
-    names = tuple(map(str, measures))
-    if not names:
-        return data
-    given = data.given if data.given is None else data.given.select(measures=names)
-    return replace(data, measures=names, given=given)
-
-
-def _scores_words(scores: Scores) -> str:
-    measures = ", ".join(scores.measures[:8]) + (", …" if len(scores.measures) > 8 else "")
-    return f"scores of {len(scores.runs)} runs on {len(scores.topics)} topics ({measures})"
-
-
-def without_empty(scores: Scores, measure: str) -> Scores:
-    """One measure's scores, without the runs and topics that have none of it."""
-    there = ~np.isnan(scores.matrix(measure))
-    runs, topics = there.any(axis=1), there.any(axis=0)
-    return scores.select(
-        measures=measure,
-        runs=[name for name, known in zip(scores.runs, runs, strict=True) if known],
-        topics=[name for name, known in zip(scores.topics, topics, strict=True) if known],
-    )
 
 
 @contextmanager
@@ -165,9 +82,6 @@ def builtin_data(
     >>> len(data.runs), data.runs[0].info["team"]
     (18, 'okapi')
     """
-    check_choice("kind of built-in data", kind, get_args(Kind))
-    from steadyrank_lab.retrieval.builtin.collection import builtin_collection
-
     data = _KINDS[kind](budget == "small", jobs=jobs, progress=progress)
     collection = builtin_collection()
     words = (
@@ -185,15 +99,10 @@ def _deep_runs(is_small: bool, **options: Any) -> PaperData:
 
 def _team_runs(is_small: bool, **options: Any) -> PaperData:
     """Return the judged part of the runs of the pool, for Sakai & Shang."""
-    from steadyrank_lab.retrieval.builtin.runs import POOL_DEPTH
-
     return _pooled(POOL_DEPTH, **options)
 
 
 def _pooled(depth: int, *, progress: Progress | None, **unused: Any) -> PaperData:
-    from steadyrank_lab.retrieval.builtin.collection import builtin_qrels
-    from steadyrank_lab.retrieval.builtin.runs import POOL_DEPTH, builtin_runs
-
     runs = builtin_runs(depth=depth, progress=progress)
     judged = "all" if depth == POOL_DEPTH else f"the {POOL_DEPTH} best"
     words = (
@@ -205,9 +114,6 @@ def _pooled(depth: int, *, progress: Progress | None, **unused: Any) -> PaperDat
 
 def _titles_and_descriptions(is_small: bool, **options: Any) -> PaperData:
     """Return AP of the same systems on two sets of topics, for Lin & Hauptmann."""
-    from steadyrank_lab.retrieval.builtin.collection import BUILTIN, builtin_topics
-    from steadyrank_lab.retrieval.makers.grid import grid
-
     units = UNITS[:2] if is_small else UNITS
     parts = []
     for part in ("title", "description"):
@@ -221,20 +127,17 @@ def _titles_and_descriptions(is_small: bool, **options: Any) -> PaperData:
         "models), once on the topics' titles and once on their descriptions, which represent two "
         "collections"
     )
-    return PaperData(words=words, given=join_scores(*parts))
+    return PaperData(words=words, scores=join_scores(*parts))
 
 
 def _grid(is_small: bool, **options: Any) -> PaperData:
     """Return the grid of points by eight measures, for Ferro."""
-    from steadyrank_lab.retrieval.builtin.collection import BUILTIN
-    from steadyrank_lab.retrieval.makers.grid import grid
-
     few: dict[str, Any] = {"stop_lists": ("none", "smart"), "lexical": UNITS} if is_small else {}
     scores = grid(BUILTIN, measures=GRID_MEASURES, **few, **options)
     parts = {"stop_list": "stop lists", "lexical": "lexical units", "model": "models"}
     sizes = (f"{len(set(scores.run_info[key]))} {name}" for key, name in parts.items())
     words = f"all {len(scores.runs):,} systems of a grid of {' × '.join(sizes)}"
-    return PaperData(words=words, given=scores)
+    return PaperData(words=words, scores=scores)
 
 
 def _selective_search(is_small: bool, **options: Any) -> PaperData:
@@ -243,9 +146,6 @@ def _selective_search(is_small: bool, **options: Any) -> PaperData:
     There are as many of each rate as in the paper, 2 cluster samples × 5 partitions × 10 central
     samples, or one tenth of them.
     """
-    from steadyrank_lab.retrieval.builtin.collection import BUILTIN
-    from steadyrank_lab.retrieval.makers.shard import shard
-
     design: dict[str, Any] = {"shards": SHARDS, "sample_rate": RATES, "cluster_share": CLUSTERED}
     design["model"] = "FDM"
     if is_small:
@@ -259,7 +159,7 @@ def _selective_search(is_small: bool, **options: Any) -> PaperData:
         "exhaustive search, ranked by the full dependence model; an instance that finds nothing "
         "for a topic scores 0 there"
     )
-    return PaperData(words=words, given=scores)
+    return PaperData(words=words, scores=scores)
 
 
 _KINDS: Mapping[str, Callable[..., PaperData]] = {

@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import special
 
-from steadyrank.errors import InputError
 from steadyrank.present.anova import source_words
 from steadyrank.present.table import Cell, Table
 from steadyrank.stats.anova.balanced import Anova, Power, anova, observed_power
@@ -31,7 +30,7 @@ from steadyrank.studies.agree.result import AgreeResult
 from steadyrank.studies.agree.study import agree
 from steadyrank.words import listed as in_words
 from steadyrank.words import pvalue
-from steadyrank_lab.papers.data import GRID_MEASURES, PaperData
+from steadyrank_lab.papers.data import PaperData
 from steadyrank_lab.papers.model import (
     Claim,
     Exhibit,
@@ -88,16 +87,12 @@ TABLES: dict[Coefficient, tuple[Printed, ...]] = {
 
 def ferro2018(data: PaperData, work: Work) -> Reproduction:
     """Figures 1 and 2, Tables 1 and 2."""
-    scores = data.scores(GRID_MEASURES, **work.threads)
     n_samples = work.number(small=20, full=SAMPLES)
-    if len(scores.measures) < 2:
-        raise InputError(
-            "ferro2018 correlates measures: give at least two, such as -m AP=ap.csv -m P=p.csv"
-        )
+    assert data.scores is not None
     result = agree(
-        scores,
-        topic_sizes=_fitting(TOPIC_SIZES, len(scores.topics)),
-        system_sizes=_fitting(SYSTEM_SIZES, len(scores.runs)),
+        data.scores,
+        topic_sizes=[size for size in TOPIC_SIZES if size < len(data.scores.topics)],
+        system_sizes=[size for size in SYSTEM_SIZES if size < len(data.scores.runs)],
         n_samples=n_samples,
         mode="paper",
         rng=work.seed,
@@ -113,19 +108,9 @@ def ferro2018(data: PaperData, work: Work) -> Reproduction:
     )
 
 
-def _fitting(sizes: Sequence[int], n: int) -> list[int]:
-    """Return the paper's sizes below n; quarters of n if there are fewer than two.
-
-    >>> _fitting((10, 20, 30), 25), _fitting((10, 20), 9)
-    ([10, 20], [2, 4, 6])
-    """
-    smaller = [size for size in sizes if size < n]
-    return smaller if len(smaller) > 1 else sorted({max(2, n * part // 4) for part in (1, 2, 3)})
-
-
 @SHEET.exhibit("figure-1")
 def _figure_1(result: AgreeResult) -> Iterator[Part]:
-    pair = _pair_of_figure_1(result)
+    pair = result.pair("AP", "nDCG@20")
     names = [result.measures[i] for i in result.pairs[pair]]
     means, widths = {}, {}
     for key in SYMBOLS:
@@ -148,14 +133,6 @@ def _figure_1(result: AgreeResult) -> Iterator[Part]:
     yield from _width_claims(widths)
     yield from _transient_claims(result, pair)
     yield {"agree": result}
-
-
-def _pair_of_figure_1(result: AgreeResult) -> int:
-    """AP and nDCG@20 however they are spelled, or else the first pair."""
-    plain = ["".join(c for c in name.lower() if c.isalnum()) for name in result.measures]
-    if "ap" in plain and "ndcg20" in plain:
-        return result.pair(*(result.measures[plain.index(name)] for name in ("ap", "ndcg20")))
-    return 0
 
 
 def _trend_claims(means: dict[Coefficient, np.ndarray]) -> Iterator[Claim]:
@@ -194,16 +171,12 @@ def _transient_claims(result: AgreeResult, pair: int) -> Iterator[Claim]:
             np.flatnonzero(part) for part in (sizes >= FEW_SYSTEMS, sizes <= FEW_SYSTEMS)
         )
         names: dict[str, Any] = {"few": FEW_SYSTEMS, "symbol": symbol}
-        if len(late) > 1:
-            ends = late[np.argmin(mean[late])], late[np.argmax(mean[late])]
-            holds, told = _moves(sizes, mean, error, ends, more_than=0.01)
-            calm = None if holds is None else not holds
-            yield SHEET.claim("figure-1.constant", calm, told, **names)
-        else:
-            yield SHEET.claim("figure-1.constant", None, "too few systems", **names)
-        if len(early) > 1:
-            ends = (early[0], early[-1]) if beginning == "transient" else (early[1], early[0])
-            yield SHEET.claim(f"figure-1.{beginning}", *_moves(sizes, mean, error, ends), **names)
+        ends = late[np.argmin(mean[late])], late[np.argmax(mean[late])]
+        holds, told = _moves(sizes, mean, error, ends, more_than=0.01)
+        calm = None if holds is None else not holds
+        yield SHEET.claim("figure-1.constant", calm, told, **names)
+        ends = (early[0], early[-1]) if beginning == "transient" else (early[1], early[0])
+        yield SHEET.claim(f"figure-1.{beginning}", *_moves(sizes, mean, error, ends), **names)
 
 
 def _moves(
@@ -231,12 +204,11 @@ def _table_exhibit(result: AgreeResult, number: int) -> Exhibit:
 
 def _table_parts(result: AgreeResult, coefficient: Coefficient, number: int) -> Iterator[Part]:
     own = result.anovas[coefficient]
-    if own is not None:
-        yield _own_table(number, result, coefficient, own)
+    assert own is not None
+    yield _own_table(number, result, coefficient, own)
     yield printed_table(number, coefficient)
     yield from printed_claims(coefficient)
-    if own is not None:
-        yield from _effect_claims(result, coefficient, own)
+    yield from _effect_claims(result, coefficient, own)
     yield SHEET.words["table"]["note"]
     yield {"anova": own}
 
@@ -288,10 +260,10 @@ def _effect_claims(result: AgreeResult, coefficient: Coefficient, own: Anova) ->
         ("topics", topics > systems, largest),
         ("large", topics >= 0.14, f"{topics:.4f}"),
         ("negligible", systems < 0.01, f"{systems:.4f}"),
-        ("insignificant", both.pvalue > 0.05 if both.df else None, f"F {both.statistic:.3f}"),
+        ("insignificant", both.pvalue > 0.05, f"F {both.statistic:.3f}"),
         (
             "interactions",
-            all(line.pvalue < 0.05 for line in others) if all(x.df for x in others) else None,
+            all(line.pvalue < 0.05 for line in others),
             "F " + " and ".join(f"{line.statistic:.3f}" for line in others),
         ),
     )
@@ -327,14 +299,14 @@ def _figure_2(result: AgreeResult) -> Iterator[Part]:
 def _ranking_claims(result: AgreeResult, rows: Sequence[dict[str, Any]]) -> Iterator[Claim]:
     moves = [abs(row["rank_tau"] - row["rank_tau_ap"]) for row in rows]
     spread = float(np.std([row["tau"] for row in rows]))
-    swaps, several = len(result.swaps), len(rows) > 1
+    swaps = len(result.swaps)
     rmse, total = result.rmse, len(rows) * (len(rows) - 1) // 2
     for id, holds, told in (
         ("offset", rmse < 0.5 * spread, f"RMSE {rmse:.4f}; sd {spread:.4f}"),
         ("few", swaps <= 0.1 * total, f"{swaps} of {total}"),
         ("neighbours", max(moves) <= 1, f"largest move {max(moves)} places"),
     ):
-        yield SHEET.claim(f"figure-2.{id}", holds if several else None, told)
+        yield SHEET.claim(f"figure-2.{id}", holds, told)
 
 
 def pvalue_cell(value: float | None) -> Cell:

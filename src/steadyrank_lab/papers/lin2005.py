@@ -15,14 +15,13 @@ import numpy as np
 import pandas as pd
 
 from steadyrank.data.scores import Scores
-from steadyrank.errors import InputError
 from steadyrank.present.page import PageFigure
 from steadyrank.present.plot_style import COLOURS, label, legend
 from steadyrank.present.table import Table
 from steadyrank.stats.planning.reversal import approximate_error_rate, error_rate
 from steadyrank.studies.topics.levels import TopicLevel
 from steadyrank.studies.topics.study import TopicsResult, topics
-from steadyrank_lab.papers.data import PaperData, without_empty
+from steadyrank_lab.papers.data import PaperData
 from steadyrank_lab.papers.model import (
     Claim,
     Part,
@@ -62,7 +61,8 @@ Results = Mapping[str, TopicsResult]
 def lin2005(data: PaperData, work: Work) -> Reproduction:
     """Table 1, eq. 8 with experiment, eq. 9 with its fits, eqs. 12 and 13."""
     trials = work.number(small=50, full=1000)
-    scores = data.scores(("AP",), **work.threads)
+    scores = data.scores
+    assert scores is not None
     results = {
         name: topics(_collection(scores, name), n_trials=trials, rng=work.seed, **work.threads)
         for name in scores.measures
@@ -78,15 +78,14 @@ def lin2005(data: PaperData, work: Work) -> Reproduction:
     )
 
 
-def _collection(scores: Scores, name: str) -> Scores:
-    """Return the runs and topics that a column of Table 1 represents."""
-    usable = without_empty(scores, name)
-    if len(usable.runs) < 2 or len(usable.topics) < 4:
-        raise InputError(
-            f"{name}: lin2005 holds disjoint sets of topics against each other, which takes at "
-            f"least 2 runs and 4 topics, got {len(usable.runs)} and {len(usable.topics)}"
-        )
-    return usable
+def _collection(scores: Scores, measure: str) -> Scores:
+    """Return one measure's scores, without the runs and topics that have none of it."""
+    there = ~np.isnan(scores.matrix(measure))
+    return scores.select(
+        measures=measure,
+        runs=[scores.runs[k] for k in np.flatnonzero(there.any(axis=1))],
+        topics=[scores.topics[k] for k in np.flatnonzero(there.any(axis=0))],
+    )
 
 
 def _levels(result: TopicsResult) -> list[TopicLevel]:
@@ -113,8 +112,7 @@ def _table_1(results: Results) -> Iterator[Part]:
     yield from printed_claims()
     for name, result in results.items():
         yield from _variance_claims(name, result)
-    if len(results) > 1:
-        yield _two_collections(*list(results.items())[:2])
+    yield _two_collections(*results.items())
     yield {"topics": dict(results)}
 
 
@@ -182,13 +180,12 @@ def _log_mean(values: Sequence[float]) -> float:
 
 def _two_collections(one: tuple[str, TopicsResult], other: tuple[str, TopicsResult]) -> Claim:
     """Return where eq. 8 has more reversals, so have splits: what TREC-6 was to TREC-3."""
-    first, second = one[1], other[1]
-    shared = sorted(set(first.sizes) & set(second.sizes))
-    places = [result.sizes.index(shared[-1]) for result in (first, second)] if shared else []
+    results = [one[1], other[1]]
+    shared = max(set(results[0].sizes) & set(results[1].sizes))
+    places = [result.sizes.index(shared) for result in results]
     agrees, rates = [], []
-    for both in zip(_levels(first), _levels(second), strict=True):
-        known = [_known(level)[s] and level.pairs for level, s in zip(both, places, strict=False)]
-        if len(known) < 2 or not all(known):
+    for both in zip(*map(_levels, results), strict=True):
+        if not all(_known(level)[s] for level, s in zip(both, places, strict=True)):
             continue
         theory, splits = (
             [float(getattr(level, key)[s]) for level, s in zip(both, places, strict=True)]
@@ -199,19 +196,17 @@ def _two_collections(one: tuple[str, TopicsResult], other: tuple[str, TopicsResu
             f"{_name(both[0])}: eq. 8 {theory[0]:.3f} and {theory[1]:.3f}, splits "
             f"{splits[0]:.3f} and {splits[1]:.3f}"
         )
-    size = f" of {shared[-1]} topics" if shared else ""
-    names = {"name": f"{one[0]} and {other[0]}", "size": size}
+    names = {"name": f"{one[0]} and {other[0]}", "size": f" of {shared} topics"}
     return SHEET.share_claim("table-1.two", agrees, "; ".join(rates), of="levels", **names)
 
 
 @SHEET.exhibit("equation-8")
 def _equation_8(results: Results) -> Iterator[Part]:
     for number, (name, result) in enumerate(results.items(), 1):
-        mark = f"-{number}" if len(results) > 1 else ""
         known = _known_rates(result)
-        yield _rates_table(f"equation-8{mark}", name, known)
+        yield _rates_table(f"equation-8-{number}", name, known)
         caption = f"{name}: reversals in disjoint sets of topics, with theory"
-        yield result_figure(f"equation-8-figure{mark}", caption, result, "error_rate")
+        yield result_figure(f"equation-8-figure-{number}", caption, result, "error_rate")
         yield from _rate_claims(name, known)
 
 

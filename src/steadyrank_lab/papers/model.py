@@ -22,7 +22,6 @@ import numpy as np
 
 from steadyrank._version import __version__
 from steadyrank.compute.executors import Progress
-from steadyrank.errors import InputError
 from steadyrank.notebook import Framed, shown_by
 from steadyrank.present.figures import svg_text
 from steadyrank.present.page import PageFigure
@@ -50,8 +49,6 @@ class Work:
     seed: int = 0
     jobs: int | None = None
     progress: Progress | None = None
-    score_source: str = "score"
-    """Whether Yang, Zhang & Song's simulation uses the runs' scores or their ranks."""
 
     @property
     def threads(self) -> dict[str, Any]:
@@ -64,14 +61,9 @@ class Work:
         >>> Work(budget="small").number(small=20, full=100), Work(budget=50).number(small=2, full=9)
         (20, 50)
         """
-        budget = self.budget
-        if isinstance(budget, int) and not isinstance(budget, bool) and budget >= 2:
-            return budget
-        if budget not in ("small", "full"):
-            raise InputError(
-                f"budget is 'small', 'full' or a number of samples of at least 2: {budget!r}"
-            )
-        return small if budget == "small" else full
+        if isinstance(self.budget, int):
+            return self.budget
+        return small if self.budget == "small" else full
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

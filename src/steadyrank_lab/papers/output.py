@@ -21,6 +21,7 @@ from steadyrank.errors import InputError
 from steadyrank.present.json import to_json
 from steadyrank.present.page import Page, Section, page_html
 from steadyrank.present.table import Cell, Table, render, text_rows, to_csv, to_latex
+from steadyrank.visible import visible
 from steadyrank_lab.papers.model import Claim, Exhibit, Reproduction, page_table, summary
 
 INDEX, CLAIMS = "index.html", "claims.json"
@@ -89,7 +90,8 @@ def reproduction_text(reproduction: Reproduction, form: str, **looks: Any) -> st
         return to_json(reproduction_json(reproduction))
     table = claims_table(reproduction, details=form != "table")
     if form == "table":
-        table = wrapped(table, looks.get("width") or WIDTH)
+        shown = render(wrapped(table, WIDTH), form, **looks)
+        return f"{shown}\n{visible(textwrap.fill(table.caption, WIDTH))}\n"
     return render(table, form, **looks)
 
 
@@ -111,12 +113,15 @@ def claims_table(reproduction: Reproduction, *, details: bool = False) -> Table:
 
 
 def wrapped(table: Table, width: int) -> Table:
-    """Return the table for a terminal so wide: its last column and its caption in several lines."""
+    """Return the table for a terminal so wide: long claims go on in rows of their own."""
     texts = [[cell.text for cell in row] for row in table.rows]
     names = zip(*(row[:-1] for row in (table.header, *texts)), strict=True)
     left = max(30, width - 1 - sum(max(map(len, column)) + 3 for column in names))
-    rows = text_rows([*row[:-1], textwrap.fill(row[-1], left)] for row in texts)
-    return replace(table, rows=rows, caption=textwrap.fill(table.caption, width), wrapped=True)
+    rows: list[list[str]] = []
+    for *first, claim in texts:
+        lines = textwrap.wrap(claim, left) or [""]
+        rows += [[*first, lines[0]], *([*[""] * len(first), line] for line in lines[1:])]
+    return replace(table, rows=text_rows(rows), caption="")
 
 
 def reproductions_text(made: Sequence[Reproduction], form: str, **looks: Any) -> str:

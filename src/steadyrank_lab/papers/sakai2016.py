@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 
 from steadyrank.data.scores import Scores
+from steadyrank.measures.evaluate import evaluate
 from steadyrank.present.table import Table
 from steadyrank.stats.planning.demands import Demands, check_demands
 from steadyrank.stats.ranks.correlation import TauInterval, bootstrap_tau_interval, kendall_interval
@@ -70,27 +71,21 @@ HALF = 0.0005
 def sakai2016(data: PaperData, work: Work) -> Reproduction:
     """Tables 2 and 3, Figures 1 and 2."""
     trials = work.number(small=4, full=TRIALS)
-    spelled, short_names = _measures(data)
-    scores = data.scores(spelled, **work.threads)
-    if data.given is None:
-        scores = replace(scores, measures=short_names)
+    spelled = [name.format(GAINS) for name in SPELLED]
+    scores = replace(evaluate(data.runs, data.qrels, spelled, **work.threads), measures=MEASURES)
     sizes = [len(scores.topics), *(n for n in PILOTS if n < len(scores.topics))]
-    pooled = None
-    if data.has_teams and len({run.info["team"] for run in data.runs or ()}) > 1:
-        pooled = _renamed(
-            pools(
-                data.runs,
-                data.qrels,
-                measures=spelled,
-                pool_depth=POOL_DEPTH,
-                n_trials=trials,
-                pilot_topics=[sizes[0], sizes[-1]] if len(sizes) > 1 else sizes,
-                mode="paper",
-                rng=work.seed,
-                **work.threads,
-            ),
-            short_names,
-        )
+    pooled = pools(
+        data.runs,
+        data.qrels,
+        measures=spelled,
+        pool_depth=POOL_DEPTH,
+        n_trials=trials,
+        pilot_topics=[sizes[0], sizes[-1]],
+        mode="paper",
+        rng=work.seed,
+        **work.threads,
+    )
+    pooled = _renamed(pooled, MEASURES)
     n_draws = work.number(small=20, full=200)
     draws = _draw_variances(scores, sizes, n_draws, work.seed)
     exhibits = (
@@ -101,18 +96,8 @@ def sakai2016(data: PaperData, work: Work) -> Reproduction:
     )
     settings = {"trials for each k": trials, "draws of pilot topics": n_draws}
     return SHEET.reproduction(
-        data.words,
-        exhibits,
-        measures=list(spelled if data.given is None else scores.measures),
-        **{"pool depth": POOL_DEPTH, **settings},
+        data.words, exhibits, measures=spelled, **{"pool depth": POOL_DEPTH, **settings}
     )
-
-
-def _measures(data: PaperData) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    if data.measures or data.qrels is None:
-        return data.measures, data.measures
-    gains = GAINS if int(data.qrels.grades.max(initial=0)) == 2 else ""
-    return tuple(name.format(gains) for name in SPELLED), MEASURES
 
 
 def _renamed(result: PoolsResult, names: Sequence[str]) -> PoolsResult:
@@ -130,7 +115,6 @@ def _table_2(scores: Scores, seed: int, jobs: int | None) -> Iterator[Part]:
     pairs = [
         (a, b, bootstrap_tau_interval(scores.matrix(a), scores.matrix(b), seed=seed, jobs=jobs))
         for a, b in combinations(scores.measures, 2)
-        if len(scores.runs) > 1
     ]
     caption = f"Kendall's tau of the rankings of {len(scores.runs)} runs, with 95% intervals"
     here = ("tau", "interval as printed", "interval over topics")
@@ -142,16 +126,15 @@ def _table_2(scores: Scores, seed: int, jobs: int | None) -> Iterator[Part]:
 
 
 def _tau_row(a: str, b: str, over_topics: TauInterval) -> tuple[object, ...]:
-    known = not math.isnan(over_topics.tau)
-    normal = kendall_interval(over_topics.tau, over_topics.n) if known else None
-    tau, low, high = PRINTED_TAU.get((a, b), (math.nan,) * 3)
+    normal = kendall_interval(over_topics.tau, over_topics.n)
+    tau, *printed = PRINTED_TAU[a, b]
     return (
         f"{a} – {b}",
         over_topics.tau,
-        (normal.low, normal.high) if normal else None,
-        (over_topics.low, over_topics.high) if known else None,
+        (normal.low, normal.high),
+        (over_topics.low, over_topics.high),
         tau,
-        (low, high) if tau == tau else None,
+        tuple(printed),
     )
 
 
@@ -169,17 +152,15 @@ def tau_claims() -> Iterator[Claim]:
 
 
 def _own_tau_claims(pairs: Sequence[tuple[str, str, TauInterval]]) -> Iterator[Claim]:
-    known = {(a, b): tau for a, b, tau in pairs if not math.isnan(tau.tau)}
+    known = {(a, b): tau for a, b, tau in pairs}
     best = sorted(known, key=lambda pair: -known[pair].tau)[:2]
-    expected = {("P+", "nERR@10"), ("nDCG@10", "Q@10")}
-    alike = set(best) == expected if set(PRINTED_TAU) <= set(known) else None
+    alike = set(best) == {("P+", "nERR@10"), ("nDCG@10", "Q@10")}
     told = " and ".join(f"{a} with {b} {known[a, b].tau:.3f}" for a, b in best)
     yield SHEET.claim("table-2.alike", alike, told)
-    widths = [tau.high - tau.low for tau in known.values() if not math.isnan(tau.low)]
-    normal = [2.0 * (kendall_interval(0.0, tau.n).high) for tau in known.values()]
-    told = f"mean widths {np.mean(widths):.3f} and {np.mean(normal):.3f}" if widths else ""
-    narrower = np.mean(widths) < np.mean(normal) if widths else None
-    yield SHEET.claim("table-2.narrower", narrower, told)
+    width = np.mean([tau.high - tau.low for tau in known.values()])
+    normal = np.mean([2.0 * kendall_interval(0.0, tau.n).high for tau in known.values()])
+    told = f"mean widths {width:.3f} and {normal:.3f}"
+    yield SHEET.claim("table-2.narrower", width < normal, told)
 
 
 def _draw_variances(scores: Scores, sizes: Sequence[int], n_draws: int, seed: int) -> pd.DataFrame:
@@ -282,9 +263,6 @@ def plan_claims() -> Iterator[Claim]:
 
 def _own_plan_claims(draws: pd.DataFrame) -> Iterator[Claim]:
     _, *fewer = draws["topics"].unique().tolist()
-    if not fewer:
-        yield SHEET.claim("table-3.quarter", None, "there are no more", topics=25)
-        return
     quarter = min(fewer, key=lambda size: abs(size - 25))
     one = draws[(draws["draw"] == 0) & (draws["topics"] == quarter)]
     near = (one["ratio"] - 1.0).abs() <= NEAR
@@ -295,23 +273,17 @@ def _own_plan_claims(draws: pd.DataFrame) -> Iterator[Claim]:
     yield SHEET.claim("table-3.fewer", increases(gaps[fewer].tolist()), told)
     few = draws[(draws["topics"] == fewer[-1]) & draws["measure"].isin(MANY_ANSWERS)]
     ratios = few.groupby("measure", sort=False)["ratio"].agg(["mean", "sem"])
-    if len(ratios) == len(MANY_ANSWERS):
-        larger = [above(mean, 1.0, error) for mean, error in ratios.to_numpy()]
-        holds = None if None in larger and False not in larger else all(larger)
-        told = "; ".join(
-            f"{row.Index} × {simulated(row.mean, row.sem, 3)}" for row in ratios.itertuples()
-        )
-        yield SHEET.claim("table-3.over", holds, told, topics=fewer[-1])
+    larger = [above(mean, 1.0, error) for mean, error in ratios.to_numpy()]
+    holds = None if None in larger and False not in larger else all(larger)
+    told = "; ".join(
+        f"{row.Index} × {simulated(row.mean, row.sem, 3)}" for row in ratios.itertuples()
+    )
+    yield SHEET.claim("table-3.over", holds, told, topics=fewer[-1])
 
 
-def _pool_figure(pools: PoolsResult | None, number: int, size: int) -> Exhibit:
+def _pool_figure(pools: PoolsResult, number: int, size: int) -> Exhibit:
     """Variances against the number of teams left out: Figure 1 or 2."""
-    if pools is None:
-        made = replace(
-            SHEET.made("figure", (), topics=size), explanation=SHEET.words["figure"]["without"]
-        )
-    else:
-        made = SHEET.made("figure", _pool_parts(pools, number, size), topics=size)
+    made = SHEET.made("figure", _pool_parts(pools, number, size), topics=size)
     claims = (replace(one, id=one.id.replace("figure", f"figure-{number}")) for one in made.claims)
     return replace(made, id=f"figure-{number}", claims=tuple(claims))
 
@@ -332,7 +304,7 @@ def _pool_parts(pools: PoolsResult, number: int, size: int) -> Iterator[Part]:
 def _misses_table(pools: PoolsResult, number: int, size: int) -> Table:
     rows = []
     for row in pools.references:
-        printed = PRINTED_PLANS.get(row.measure, ((math.nan, 0),))[0][0]
+        printed = PRINTED_PLANS[row.measure][0][0]
         miss = PRINTED_MISSES.get(row.measure) if number == 1 else None
         rows.append((row.measure, row.variance, printed, row.first_miss.get(size), miss))
     caption = (
@@ -380,7 +352,6 @@ def _pool_claims(pools: PoolsResult, size: int) -> Iterator[Claim]:
     left = counted(len(pools.teams) - last, "team")
     yield SHEET.share_claim("figure.over", over, _ratios(alone), left=left, **of)
     # Measures of one document against measures of many.
-    known = set(MEASURES) <= set(variance)
     width = {name: float(np.nanmean(w)) for name, w in widths.items()}
     for id, some, others, values in (
         ("vary", MANY_ANSWERS, ONE_ANSWER, variance),
@@ -388,16 +359,12 @@ def _pool_claims(pools: PoolsResult, size: int) -> Iterator[Claim]:
         ("tighter", ("P+", "nERR@10"), ("nG@1",), width),
     ):
         told = f"from the least: {listed(sorted(values, key=values.__getitem__))}"
-        less = max(values[a] for a in some) < min(values[b] for b in others) if known else None
+        less = max(values[a] for a in some) < min(values[b] for b in others)
         yield SHEET.claim(f"figure.{id}", less, told)
 
 
 def _few_topics_claims(pools: PoolsResult, size: int) -> Iterator[Claim]:
-    most = max(pools.pilot_topics)
-    if size == most:
-        yield SHEET.claim("figure.fewer", None, "there are no fewer", topics=size)
-        return
-    many, few = _widths(pools, most), _widths(pools, size)
+    many, few = _widths(pools, max(pools.pilot_topics)), _widths(pools, size)
     wider = {name: float(np.nanmean(few[name]) / np.nanmean(many[name])) for name in few}
     told = "; ".join(f"{name} × {ratio:.1f}" for name, ratio in wider.items())
     less_stable = [ratio > 1.0 for ratio in wider.values()]

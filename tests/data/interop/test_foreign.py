@@ -24,7 +24,7 @@ from steadyrank import InputError, Qrels, Run, Scores, SteadyrankWarning, Unknow
 from steadyrank.data.frames import Tool, qrels_frame, run_frame
 from steadyrank.data.interop.objects import as_qrels, as_run, as_scores, single_runs
 from steadyrank.data.qrels import qrels_from_dict
-from steadyrank.data.read.qrels import read_qrels
+from steadyrank.data.read.run_files import read_qrels
 from steadyrank.data.read.runs import read_run, read_runs
 from steadyrank.data.run import run_from_dict
 from steadyrank.measures.evaluate import evaluate
@@ -189,7 +189,7 @@ def test_a_column_names_the_run() -> None:
 def test_a_frame_of_two_runs_is_refused() -> None:
     frame = frame_of(RUN, "query", "docid", "score")
     frame["system"] = ["a", "a", "b", "b"]
-    with pytest.raises(InputError, match=r"column 'system': names 2 runs \('a', 'b', …\).*name="):
+    with pytest.raises(InputError, match="its rows are of 'a' and other runs: give one .*name="):
         as_run(frame)
     assert as_run(frame, name="both").name == "both"
 
@@ -199,64 +199,40 @@ def test_a_frame_of_two_runs_is_refused() -> None:
 
 def test_missing_columns_are_listed() -> None:
     frame = frame_of(RUN, "qid", "docno", "weight")
-    with pytest.raises(
-        InputError, match="expected a column 'score' or 'sim', got qid, docno, weig"
-    ):
+    with pytest.raises(InputError, match="expected a column 'score', got qid, docno, weig"):
         as_run(frame)
-    with pytest.raises(InputError, match="expected a column 'query_id' or 'qid'"):
-        as_run(frame.rename(columns={"qid": "number"}))
     with pytest.raises(InputError, match="got no columns"):
         as_run(pd.DataFrame())
 
 
-def test_a_missing_score_names_its_row() -> None:
-    frame = frame_of(RUN, "qid", "docno", "score")
-    frame.loc[2, "score"] = math.nan
-    with pytest.raises(InputError, match=r"row 2 \(topic 'q1', document 'd3'\): the score is NaN"):
-        as_run(frame)
-    with pytest.raises(InputError, match="row 2 .*score is NaN"):
-        as_run(pa.Table.from_pandas(frame))
-
-
-@pytest.mark.parametrize(
-    ("grade", "got"), [(1.5, "1.5"), (math.nan, "nan"), (2000, "2000"), (math.inf, "inf")]
-)
-def test_grades_are_whole(grade: float, got: str) -> None:
+@pytest.mark.parametrize("grade", [1.5, math.nan, 2000, math.inf])
+def test_grades_are_whole(grade: float) -> None:
     frame = frame_of({"q1": {"d1": 1.0, "d2": grade}}, "qid", "docno", "label")
-    with pytest.raises(InputError, match=rf"row 1 \(.*'d2'\): expected a whole number.*{got}"):
+    with pytest.raises(InputError, match="row 1: expected a .*number"):
         as_qrels(frame)
 
 
 @pytest.mark.parametrize(
     ("column", "values", "message"),
     [
-        ("qid", ["q", None], "column 'qid', row 1: the name is missing"),
-        ("qid", [None, None], "column 'qid', row 0: the name is missing"),
-        ("docno", ["", "d"], "column 'docno', row 0: the name is empty"),
-        ("qid", [301.0, 302.0], r"expected a name or a whole number, got 301.0 \(float\)"),
-        ("docno", [True, False], r"expected a name or a whole number, got True \(bool\)"),
-        ("docno", ["a", ("b",)], "row 1: expected a name or a whole number"),
+        ("qid", ["q", None], "row 1: expected a name as topic, got None"),
+        ("qid", ["q", pd.NA], "row 1: expected a name as topic"),
+        ("docno", ["", "d"], "row 0: expected a name as document, got ''"),
+        ("qid", [301.0, 302.0], "row 0: expected a name as topic, got 301.0"),
+        ("docno", [True, False], "row 0: expected a name as document, got True"),
+        ("docno", ["a", ("b",)], "row 1: expected a name as document"),
         ("docno", ["a", "\ud800"], "row 1: .* is not valid text"),
-        ("score", ["1.0", "2.0"], r"column 'score', row 0: expected a number, got 1.0 \(str\)"),
-        ("score", [True, False], r"expected a number, got True \(bool\)"),
+        ("score", ["1.0", "2.0"], "row 0: expected a number as score, got '1.0'"),
+        ("score", [True, False], "row 0: expected a number as score, got True"),
         ("score", [1.0, {}], "row 1: expected a number"),
         ("score", [1, 10**400], "row 1: expected a number"),
-        ("score", [None, Decimal(1)], "row 0 .*: the score is NaN"),
+        ("score", [None, Decimal(1)], "row 0: expected a number as score, got None"),
     ],
 )
 def test_cells_of_the_wrong_type(column: str, values: list[Any], message: str) -> None:
     columns = {"qid": ["q", "q"], "docno": ["d", "e"], "score": [1.0, 2.0]} | {column: values}
     frame = pd.DataFrame({name: pd.Series(cells, dtype=object) for name, cells in columns.items()})
     with pytest.raises(InputError, match=message):
-        as_run(frame)
-
-
-def test_missing_values_of_pandas_own_kind() -> None:
-    frame = pd.DataFrame({"qid": ["q", 1, pd.NA], "docno": 1, "score": 1.0})
-    with pytest.raises(InputError, match="row 2: the name is missing"):
-        as_run(frame)
-    frame = pd.DataFrame({"qid": 1, "docno": [1, 2], "score": pd.array([1.5, None], "Float64")})
-    with pytest.raises(InputError, match="row 1 .*: the score is NaN"):
         as_run(frame)
 
 
@@ -319,9 +295,9 @@ def test_a_topic_without_documents_stays() -> None:
     [
         ({}, "dictionary: empty: no topics"),
         ({"d1": 1.0}, "expected {topic: {document: score}}, got float for topic 'd1'"),
-        ({"q": {"d": None}}, r"topic 'q', document 'd'\): the score is NaN"),
-        ({"q": {"d": "1"}}, "row 0: expected a number, got 1"),
-        ({"q": {None: 1.0}}, "documents, row 0: the name is missing"),
+        ({"q": {"d": None}}, "row 0: expected a number as score, got None"),
+        ({"q": {"d": "1"}}, "row 0: expected a number as score, got '1'"),
+        ({"q": {None: 1.0}}, "row 0: expected a name as document, got None"),
         ([], "list: empty: no rows"),
         ([("q", "d", 1.0)], "expected a Run, a pandas, polars or pyarrow table.*; got list"),
         ("bm25.run", "got 'bm25.run': read_run reads files"),
@@ -554,7 +530,7 @@ def test_a_frame_of_one_runs_scores_needs_its_name() -> None:
         ([0.5], "expected Scores, a pandas.*; got list"),
         (3, "got int"),
         ("scores.csv", "read_scores reads files"),
-        (pd.DataFrame({"qid": [1], "measure": ["a"]}), "expected a column 'value' or 'score'"),
+        (pd.DataFrame({"qid": [1], "measure": ["a"]}), "expected a column 'value'"),
         (pd.DataFrame({"qid": [], "measure": [], "value": []}), "empty: no scores"),
         (
             pd.DataFrame({"qid": [1, 1], "measure": ["a", "a"], "value": [1.0, 2.0]}),

@@ -158,13 +158,13 @@ def test_packed_files_and_a_last_line_without_an_end(tmp_path, qrels, monkeypatc
         assert quick == whole
 
 
-def test_bounds_of_tied_and_falling_scores(tmp_path, qrels, monkeypatch):
+def test_tied_and_falling_scores(tmp_path, qrels, monkeypatch):
     for name, step in (("falling", 1), ("tied", 0)):
         path = tmp_path / name
         path.write_text(
             "".join(f"301 Q0 d{i} {i} {50 - step * i}.5 {name}\n" for i in range(1, 40))
         )
-        quick, whole = both_ways(path, qrels, monkeypatch, tie_bounds=True)
+        quick, whole = both_ways(path, qrels, monkeypatch, ties="average")
         assert quick == whole
 
 

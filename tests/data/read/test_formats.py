@@ -159,7 +159,7 @@ BAD_JSON = [
     ('{"1": {"d": .5}}', ":1: not JSON"),
     ('{"1": {"d": 1}}\n{"2": {"d": 1}}', ":2: not JSON: Extra data"),
     ('{"1": {"d": 1,\n"e": NaN}}', ":2: the score is NaN"),
-    ('{"1": {"d": 1,\n"e": "2"}}', ":2: expected a number as score, got 2"),
+    ('{"1": {"d": 1,\n"e": "2"}}', ":2: expected a number as score, got '2'"),
     ('{"1": {"d": 1,\n"e": null}}', ":2: expected a number as score, got None"),
     ('{"1": {"d": true}}', ":1: expected a number as score, got True"),
     ('{"1": {"d": 1},\n"2": ["d"]}', r":2: expected {document: score}, got a list for topic '2'"),

@@ -81,7 +81,7 @@ def test_types_come_from_a_file(tmp_path):
     with pytest.raises(sr.InputError, match="no type is given for dataset 'w'"):
         read(tmp_path, "run,x,w\na,1,0\nb,0,1\n", types=tmp_path / "types.csv")
     (tmp_path / "bad.csv").write_text("name,kind\nx,R\n")
-    with pytest.raises(sr.FormatError, match="columns 'dataset' and 'type'"):
+    with pytest.raises(sr.FormatError, match="expected a column 'dataset', got name, kind"):
         read(tmp_path, "run,x,y\na,1,0\nb,0,1\n", types=tmp_path / "bad.csv")
 
 

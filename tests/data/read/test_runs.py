@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 import steadyrank as sr
-from steadyrank.data.read.run_names import run_called
+from steadyrank.data.read.run_info import run_called
 from steadyrank.data.read.runs import Runs, Source, read_runs
 
 LINES = "1 Q0 d1 1 3.0 {0}\n1 Q0 d2 2 2.0 {0}\n2 Q0 d1 1 1.0 {0}\n"
@@ -242,7 +242,9 @@ def test_a_name_stands_for_one_run(paths, tmp_path):
         sr.read_runs(f"x={paths[0].parent}")
     with pytest.raises(sr.InputError, match="^nowhere.run: no such file"):
         sr.read_runs("x=nowhere.run")
-    with pytest.raises(sr.UnknownNameError, match="unknown run 'x_aa': did you mean 'x_a'"):
+    with pytest.raises(
+        sr.UnknownNameError, match="unknown run 'x_aa' in names: did you mean 'x_a'"
+    ):
         sr.read_runs(paths, names={"x_aa": "x"})
     with pytest.raises(sr.InputError, match="two runs would be shown as 'x_b'"):
         sr.read_runs(paths[:2], names={"x_a": "x_b"})

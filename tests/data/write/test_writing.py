@@ -21,10 +21,9 @@ from steadyrank import InputError, Qrels, Run, SteadyrankWarning, read_qrels, re
 from steadyrank.data.ids import make_ids
 from steadyrank.data.qrels import qrels_from_dict
 from steadyrank.data.read import sources
-from steadyrank.data.read.limits import BOM
-from steadyrank.data.read.streams import PACKINGS
+from steadyrank.data.read.streams import BOM, PACKINGS
 from steadyrank.data.run import run_from_dict
-from steadyrank.data.write.files import MISTAKEN, qrels_text, run_text, write_qrels, write_run
+from steadyrank.data.write import MISTAKEN, qrels_text, run_text, write_qrels, write_run
 
 RUN = run_from_dict({"q1": {"d1": 0.1, "d2": 2.0}, "q2": {"d9": -1e-300}}, name="bm25")
 QRELS = qrels_from_dict({"q1": {"d1": 1, "d2": -2}, "q2": {"d8": 0}})

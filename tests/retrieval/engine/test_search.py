@@ -13,7 +13,7 @@ from steadyrank.data.run import build_run
 from steadyrank.errors import InputError, UnknownNameError
 from steadyrank.measures.scoring import find_judged_documents
 from steadyrank_lab.retrieval.engine.index import Index, build_index
-from steadyrank_lab.retrieval.engine.models import MODELS, parse_model, spelled_model, weigh
+from steadyrank_lab.retrieval.engine.models import MODELS, parse_model, spelled_model
 from steadyrank_lab.retrieval.engine.search import find_wanted, order_documents, search, search_all
 from steadyrank_lab.retrieval.engine.word_counts import count_words
 
@@ -63,7 +63,7 @@ def all_scores(index, model):
         "df": index.df[unit],
         "cf": index.cf[unit],
     }
-    added = weigh(model, postings, n_documents=len(index.documents), tokens=index.tokens)
+    added = plain.weigh(model, postings, n_documents=len(index.documents), tokens=index.tokens)
     scores = np.full(len(index.documents), np.nan)
     scores[index.document] = 0.0
     np.add.at(scores, index.document, added)
@@ -88,9 +88,8 @@ def test_every_model_ranks_as_plain_python_does(texts, topics, index, model):
 
 def test_models_together_and_one_by_one_give_the_same_bytes(index):
     together = list(search_all(index, list(MODELS)))
-    assert [ranking.model.name for ranking in together] == list(MODELS)
-    for ranking in together:
-        alone, several = search(index, ranking.model), ranking.to_run(ranking.model.name)
+    for model, ranking in zip(MODELS, together, strict=True):
+        alone, several = search(index, model), ranking.to_run(model)
         assert alone.topics == several.topics
         assert alone.scores.tobytes() == several.scores.tobytes()
         assert alone.documents.hashes.tobytes() == several.documents.hashes.tobytes()
@@ -107,8 +106,9 @@ def test_any_number_of_models(index, n_models):
 def test_the_best_of_many_documents(depth):
     rng = np.random.default_rng(depth)
     index = made_index(20_000, [9_000, 14_000, 3_000, 40, 1], rng)
-    for ranking in search_all(index, ["BM25", "PL2", "DFIZ", "DirichletLM", "InB2"], depth=depth):
-        scores = all_scores(index, ranking.model)
+    models = ["BM25", "PL2", "DFIZ", "DirichletLM", "InB2"]
+    for model, ranking in zip(models, search_all(index, models, depth=depth), strict=True):
+        scores = all_scores(index, model)
         assert ranking.to_run("r").ranking("1") == expected_order(index, scores, depth)
 
 

@@ -32,7 +32,7 @@ def test_components_are_those_of_lme4(place):
         assert found.variance[name] == pytest.approx(value, abs=TOLERANCE)
     names = (*(name for name in expected if name != "residual"), "residual")
     likelihood = FacetLikelihood(scores_of(case), names)
-    point = likelihood.point(np.array([expected[name] for name in names]), True)
+    point = likelihood.point(np.array([expected[name] for name in names]))
     assert -0.5 * point.value == pytest.approx(EXPECTED["log_likelihood"][place], abs=1e-8)
     assert point.estimates[0] == pytest.approx(EXPECTED["mean"][place], abs=1e-6)
     is_balanced = "balanced" in case["name"]
@@ -71,7 +71,7 @@ def test_likelihood_and_derivatives_are_those_written_out(at_zero):
     variances = rng.random(len(terms))
     variances[list(at_zero)] = 0.0
     deviance, gradient, information = written_out(scores, terms, variances)
-    found = FacetLikelihood(scores, terms).slopes(variances, True)
+    found = FacetLikelihood(scores, terms).slopes(variances)
     assert found.point.value == pytest.approx(deviance, rel=1e-12)
     np.testing.assert_allclose(found.gradient, gradient, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(found.hessian, information, rtol=1e-9, atol=1e-9)

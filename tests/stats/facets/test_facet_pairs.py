@@ -172,10 +172,8 @@ def test_the_judge_who_orders_otherwise_is_found():
     quality = np.linspace(0, 3, 8)[:, None, None]
     cells = quality + rng.normal(size=(8, 60, 5))
     cells[:, :, 3] = -quality[:, :, 0] + rng.normal(size=(8, 60))
-    figures = judge_figures(cells, tuple("abcde"), n_samples=500)
+    figures = judge_figures(cells, tuple("abcde"))
     assert outlier_of(figures).judge == "d"
-    assert figures[0].rank.tolist() == [8, 7, 6, 5, 4, 3, 2, 1]
-    assert (figures[0].rank_set[:, 0] <= figures[0].rank).all()
     assert outlier_of(figures[:2]) is None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from plain_order import corrected, floor_of, own
+from plain_order import corrected, floor_of, ordered, own, stepdown
 
 from steadyrank.compute.random import blocks_of
 from steadyrank.stats.judges.corrected import (
@@ -78,68 +78,32 @@ def corrected_of_all(parts):
     return found
 
 
-def stepdown(parts, signs, alpha, family=None):
-    """Which ordered pairs are rejected, step by step, and the first critical value."""
-    observed, added = corrected_of_all(parts), floor_of_all(parts)
-    mine, further = (
-        part - part.mean(axis=1, keepdims=True) for part in (parts.residual, parts.followed)
-    )
-    flipped = np.array([t_of_all(mine * s[:N], further * s[N:], added) for s in signs])
-    in_play = ~np.eye(N_RUNS, dtype=bool)
-    if family is not None:
-        in_play[:] = False
-        in_play[tuple(np.array(family).T)] = True
-    rejected = np.zeros_like(in_play)
-    place = int(np.floor(alpha * (len(signs) + 1) + 1e-9))
-    first = None
-    while True:
-        largest = np.where(in_play, flipped, -np.inf).max(axis=(1, 2))
-        critical = np.sort(largest)[::-1][place - 1]
-        first = critical if first is None else first
-        new = in_play & (observed > critical)
-        if not new.any():
-            return rejected, first
-        rejected |= new
-        in_play &= ~new
-
-
 @pytest.mark.parametrize("seed", range(6))
 def test_the_same_decisions_as_a_loop_over_steps(seed):
     parts = two_parts(seed, shift=0.5)
     signs = np.concatenate(
         [sign_patterns(3, block, N + N_MORE, "largest t") for block in blocks_of(300)]
     )
-    signs = np.concatenate([signs, -signs])
     places = np.random.default_rng(seed).permutation(N + N_MORE)
-    rejected, critical = stepdown(parts, signs[:, places], 0.1)
+    observed, added = corrected_of_all(parts), floor_of_all(parts)
+    mine, further = (
+        part - part.mean(axis=1, keepdims=True) for part in (parts.residual, parts.followed)
+    )
+    turned = np.concatenate([signs, -signs])[:, places]
+    null = np.array([t_of_all(mine * s[:N], further * s[N:], added) for s in turned])
+    rejected, critical, _ = stepdown(observed, null, ordered(N_RUNS), 0.1)
     found = rank_runs(parts, places=places, alpha=0.1, n_samples=300, seed=3, jobs=1)
-    pairs = all_pairs(N_RUNS)
-    expected = rejected[pairs[:, 0], pairs[:, 1]].astype(int)
-    expected -= rejected[pairs[:, 1], pairs[:, 0]]
+    pairs = all_pairs(N_RUNS).tolist()
+    expected = np.array([((i, j) in rejected) - ((j, i) in rejected) for i, j in pairs])
     assert found.claimed.tolist() == expected.tolist()
     assert np.abs(expected).sum() > 0
     first = np.abs(found.interval[:, 1] - found.difference)[expected == 0]
     assert (first >= critical * found.error[expected == 0] * (1 - 1e-9)).all()
     for run in range(N_RUNS):
-        alone, _ = stepdown(parts, signs[:, places], 0.1, own(N_RUNS, run))
-        assert found.rank_set[run].tolist() == [1 + alone[:, run].sum(), N_RUNS - alone[run].sum()]
-        assert (alone | ~rejected)[run].all(), "own families contain what all pairs claim"
-
-
-def test_few_topics_are_enumerated_and_their_order_does_not_matter():
-    rng = np.random.default_rng(1)
-    parts = CorrectedParts(
-        residual=rng.normal(size=(3, 5)),
-        followed=rng.normal(size=(3, 4)),
-        weight=Weight(value=0.5, is_estimated=True),
-    )
-    options = {"alpha": 0.05, "n_samples": 500, "jobs": 1}
-    found = [
-        rank_runs(parts, places=places, seed=seed, **options)
-        for seed, places in ((0, np.arange(9)), (7, np.arange(9)[::-1]))
-    ]
-    assert found[0].n_patterns == 2**9
-    assert found[0].pvalue_adjusted.tolist() == found[1].pvalue_adjusted.tolist()
+        alone, _, _ = stepdown(observed, null, own(N_RUNS, run), 0.1)
+        worse, better = (sum(pair[side] == run for pair in alone) for side in (1, 0))
+        assert found.rank_set[run].tolist() == [1 + worse, N_RUNS - better]
+        assert {pair for pair in rejected if run in pair} <= alone, "own families contain it"
 
 
 def test_one_part_is_ruled_by_max_t():
@@ -202,11 +166,3 @@ def test_a_pattern_that_leaves_no_spread_has_an_endless_statistic():
     by_run = (np.ascontiguousarray(each.transpose(1, 2, 0)) for each in (sums, cross))
     unit_statistics(*by_run, pairs, squares, factor / sizes, values)
     assert values[0].tolist() == [0.0, np.inf]
-
-
-def test_threads_change_nothing():
-    parts = two_parts(seed=2, shift=0.2)
-    options = {"places": np.arange(30), "alpha": 0.05, "n_samples": 1000, "seed": 1}
-    first, second = (rank_runs(parts, jobs=jobs, **options) for jobs in (1, 3))
-    assert first.pvalue_adjusted.tobytes() == second.pvalue_adjusted.tobytes()
-    assert first.interval.tobytes() == second.interval.tobytes()

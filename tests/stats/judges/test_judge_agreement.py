@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 from golden_cases import golden_case
+from plain_tables import refused
 from scipy import stats
 
 import steadyrank as sr
@@ -57,13 +58,6 @@ def test_intervals_leave_out_one_topic_at_a_time(name):
     half = stats.t.ppf(0.95, 7) * error
     expected = [found.value - half, found.value + half]
     assert list(found.interval) == pytest.approx(expected, rel=1e-10)
-
-
-def test_two_equal_judges_agree_and_one_grade_throughout_is_not_known():
-    counts = np.stack([np.diag([4.0, 2.0, 1.0]), np.diag([1.0, 1.0, 5.0])])
-    for coefficient in COEFFICIENTS.values():
-        assert agreement_over_topics(counts, coefficient).value == pytest.approx(1.0)
-    assert math.isnan(float(kappa_of_counts(np.array([[5.0, 0.0], [0.0, 0.0]]))))
 
 
 def test_bias_is_the_mean_difference_with_students_interval():
@@ -180,3 +174,35 @@ def test_tau_ap_has_an_interval_with_the_second_ranking_as_reference():
     expected = sr.tau_ap(judge.mean(axis=1), human.mean(axis=1))
     assert found.tau == pytest.approx(expected.value)
     assert found.low <= found.tau <= found.high
+
+
+@pytest.mark.parametrize(
+    ("weights", "wt"), [("none", None), ("linear", "linear"), ("quadratic", "quadratic")]
+)
+@pytest.mark.parametrize("seed", range(5))
+def test_statsmodels_says_the_same(weights, wt, seed):
+    from statsmodels.stats.inter_rater import cohens_kappa
+
+    rng = np.random.default_rng(seed)
+    first = rng.integers(0, 4, 60)
+    second = np.where(rng.random(60) < 0.6, first, rng.integers(0, 4, 60))
+    table = np.zeros((4, 4))
+    np.add.at(table, (first, second), 1)
+    assert sr.cohen_kappa(first, second, weights=weights) == pytest.approx(
+        cohens_kappa(table, wt=wt, return_results=False), abs=1e-12
+    )
+
+
+def test_perfect_chance_and_none():
+    assert sr.cohen_kappa([0, 1, 2], [0, 1, 2]) == 1.0
+    assert sr.cohen_kappa([0, 0, 1, 1], [0, 1, 0, 1]) == 0.0
+    assert math.isnan(sr.cohen_kappa([1, 1], [1, 1]))
+
+
+@pytest.mark.parametrize(("first", "second"), [([], []), ([1], [1, 2]), ([[1]], [[1]])])
+def test_lists_that_do_not_match_are_refused(first, second):
+    refused("of equal length", sr.cohen_kappa, first, second)
+
+
+def test_unknown_weights():
+    refused("quadratic", sr.cohen_kappa, [0, 1], [0, 1], weights="quadratik")

@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 import pytest
 from golden_cases import golden
+from mixed_layouts import of_array
 from plain_tables import refused
 from scipy import stats
 
@@ -30,7 +31,7 @@ def nested_model(instances, topics, *, missing=0.0, sds=(0.2, 0.05, 0.02, 0.06),
     values = sum(sd * rng.normal(size=shape) for sd, shape in zip(sds, shapes, strict=True))
     values[rng.random(values.shape) < missing] = np.nan
     axes = ("system", "instance", "topic")
-    return MixedModel(values, axes=axes, random=NESTED, fixed="system")
+    return of_array(values, axes=axes, random=NESTED, fixed="system")
 
 
 def one_way_model(missing):
@@ -40,7 +41,7 @@ def one_way_model(missing):
     if missing:
         values[0, :2, :2] = values[1, 1, 3:] = np.nan
     axes = ("system", "row", "topic")
-    return MixedModel(values, axes=axes, random={"topic": "topic"}, fixed="system")
+    return of_array(values, axes=axes, random={"topic": "topic"}, fixed="system")
 
 
 def autoregressive(correlation, shape, seed=0):
@@ -214,10 +215,10 @@ def test_a_poor_stand_in_is_corrected(monkeypatch):
 def test_a_missing_cell_hardly_changes_the_posterior():
     """Strata and corrected tables sample the same law: 5 Monte Carlo standard errors apart."""
     whole = nested_model(6, 20)
-    values = whole.response.copy()
+    values = whole.response.reshape(2, 6, 20).copy()
     values[0, 0, 0] = np.nan
     axes = ("system", "instance", "topic")
-    holed = posterior(MixedModel(values, axes=axes, random=NESTED, fixed="system"))
+    holed = posterior(of_array(values, axes=axes, random=NESTED, fixed="system"))
     found = posterior(whole)
     assert (found.acceptance, holed.acceptance > 0.98) == (1.0, True)
     assert holed.sd[1] == pytest.approx(found.sd[1], rel=0.08)
@@ -273,7 +274,7 @@ def test_what_cannot_be_sampled():
     axes = ("system", "instance", "topic")
 
     def of(values):
-        return posterior(MixedModel(values, axes=axes, random=NESTED, fixed="system"))
+        return posterior(of_array(values, axes=axes, random=NESTED, fixed="system"))
 
     values = np.full((2, 3, 4), 0.5)
     same = of(values)

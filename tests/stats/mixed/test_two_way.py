@@ -9,10 +9,11 @@ import pytest
 from golden_cases import golden
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from mixed_layouts import of_array
 from plain_tables import close, refused
 from scipy import stats
 
-from steadyrank.stats.mixed.fit import MixedModel, _rows_of, fit, scale_of
+from steadyrank.stats.mixed.fit import _rows_of, fit, scale_of
 from steadyrank.stats.mixed.general import tables_of
 from steadyrank.stats.mixed.search import maximise
 from steadyrank.stats.mixed.two_way import (
@@ -35,7 +36,7 @@ def differences(instances, topics, sd_instance, sd_topic, sd_error, seed=0):
 
 def two_way_model(d):
     terms = {"instance": "instance", "topic": "topic"}
-    return MixedModel(d, axes=("instance", "topic"), random=terms)
+    return of_array(d, axes=("instance", "topic"), random=terms)
 
 
 def nested_model(a, b):
@@ -45,7 +46,7 @@ def nested_model(a, b):
         "difficulty": "topic",
     }
     axes = ("system", "instance", "topic")
-    return MixedModel(np.stack([a, b]), axes=axes, random=terms, fixed="system")
+    return of_array(np.stack([a, b]), axes=axes, random=terms, fixed="system")
 
 
 def test_difference_to_a_deterministic_system_as_by_r():

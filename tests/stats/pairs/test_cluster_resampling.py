@@ -133,21 +133,6 @@ def test_bootstrap_and_flips_of_single_topics_need_no_clusters():
     assert flips.pvalue == pytest.approx(randomization(scores, pairs).pvalue)
 
 
-@pytest.mark.parametrize("jobs", [1, 3])
-def test_any_number_of_threads_gives_the_same_bytes(jobs):
-    scores, design = world(30, seed=7, n_runs=5)
-    pairs = all_pairs(5)
-    units = cluster_sums(scores, design)
-    how = {"n_samples": 2000, "seed": 1}
-    one = studentized_bootstrap(scores, pairs, design=design, jobs=jobs, **how)
-    other = studentized_bootstrap(scores, pairs, design=design, jobs=2, **how)
-    assert one.pvalue.tobytes() == other.pvalue.tobytes()
-    first = clusters_max_t(units, pairs, jobs=jobs, **how)
-    second = clusters_max_t(units, pairs, jobs=2, **how)
-    assert first.critical.tobytes() == second.critical.tobytes()
-    assert first.pvalue.tobytes() == second.pvalue.tobytes()
-
-
 @pytest.mark.parametrize("n_clusters", [10, 20])
 def test_equal_runs_on_few_unequal_clusters_are_rarely_told_apart(n_clusters):
     """At level .05, 200 trials: 20 or fewer with a chance of all but .1 %."""

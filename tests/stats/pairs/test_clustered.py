@@ -8,10 +8,19 @@ import numpy as np
 import plain_order
 import pytest
 import statsmodels.api as sm
+from golden_cases import golden_case
 from plain_tables import refused
 from scipy import stats
 
-from steadyrank.stats.pairs.topic_design import mean_difference
+from steadyrank.stats.pairs.effects import effect_sizes
+from steadyrank.stats.pairs.result import all_pairs
+from steadyrank.stats.pairs.tests import paired_t
+from steadyrank.stats.pairs.topic_design import (
+    TopicDesign,
+    cluster_sums,
+    linearised,
+    mean_difference,
+)
 
 D = np.array([0.05, 0.2, -0.1, 0.3, 0.12, 0.08, -0.02, 0.4, 0.15, -0.3, 0.22, 0.01])
 CLUSTERS = np.array([0, 0, 0, 1, 1, 2, 2, 2, 2, 3, 4, 4])
@@ -163,3 +172,57 @@ def test_a_cluster_of_thousands_takes_no_matrix_of_its_size():
         rng.normal(size=26_000), clusters=clusters, weights=rng.uniform(1, 2, 26_000)
     )
     assert 1.0 < fit.df < 2.0
+
+
+INPUTS, EXPECTED, TOLERANCE = golden_case("cluster_robust_t")
+SCORES, GROUPS = np.array(INPUTS["scores"]), np.array(INPUTS["clusters"]).astype(int)
+SHARES = np.array(INPUTS["weights"])
+DESIGNS = {
+    "clusters": TopicDesign(clusters=GROUPS),
+    "both": TopicDesign(clusters=GROUPS, weights=SHARES),
+    "weights": TopicDesign(weights=SHARES),
+}
+
+
+def figures(tests):
+    return np.stack([tests.difference, tests.standard_error, tests.df, tests.pvalue], axis=1)
+
+
+@pytest.mark.parametrize("kind", DESIGNS)
+def test_all_pairs_as_clubsandwich(kind):
+    tests = paired_t(SCORES, all_pairs(3), DESIGNS[kind])
+    assert figures(tests) == pytest.approx(np.array(EXPECTED[kind]), rel=TOLERANCE)
+    assert tests.n.tolist() == [36] * 3
+
+
+def test_missing_topics_are_left_out_of_their_pair_as_clubsandwich():
+    scores = SCORES.copy()
+    scores[0, np.array(INPUTS["missing"], int) - 1] = np.nan
+    tests = paired_t(scores, all_pairs(3), DESIGNS["both"])
+    assert figures(tests)[0] == pytest.approx(EXPECTED["both_missing"], rel=TOLERANCE)
+    assert figures(tests)[2] == pytest.approx(EXPECTED["both"][2], rel=TOLERANCE)
+    assert tests.n.tolist() == [30, 30, 36]
+
+
+def test_linearised_values_have_the_runs_means_and_the_robust_variance():
+    units = cluster_sums(SCORES, DESIGNS["both"])
+    values = linearised(units)
+    fits = [mean_difference(row, clusters=GROUPS, weights=SHARES) for row in SCORES]
+    assert values.mean(axis=1) == pytest.approx([fit.mean for fit in fits])
+    off = values - values.mean(axis=1, keepdims=True)
+    g = len(units.share)
+    robust = (off**2).sum(axis=1) / (g * (g - 1))
+    weight = SHARES / SHARES.sum()
+    for row, variance in zip(SCORES, robust, strict=True):
+        sums = np.bincount(GROUPS - 1, weight * (row - weight @ row))
+        assert variance == pytest.approx(g / (g - 1) * (sums @ sums))
+
+
+def test_weighted_effects_follow_the_weighted_difference():
+    effects = effect_sizes(SCORES, all_pairs(3), weights=SHARES)
+    z = SCORES[0] - SCORES[1]
+    mean = np.average(z, weights=SHARES)
+    sd = np.sqrt(np.cov(z, aweights=SHARES, ddof=0) * 36 / 35)
+    assert effects.paired_d[0] == pytest.approx(mean / sd)
+    equal = effect_sizes(SCORES, all_pairs(3), weights=np.full(36, 7.0))
+    assert equal.paired_d == pytest.approx(effect_sizes(SCORES, all_pairs(3)).paired_d)

@@ -1,12 +1,17 @@
-"""Marks, letters, rank sets and intervals tell one family of decisions."""
+"""Corrected p-values against R and statsmodels; marks, letters, rank sets and intervals."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from golden_cases import golden
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from plain_tables import refused
+from statsmodels.stats.multitest import multipletests
 
 from steadyrank.stats.pairs import decisions
-from steadyrank.stats.pairs.decisions import adjust
+from steadyrank.stats.pairs.decisions import adjust, compact_letters
 from steadyrank.stats.pairs.max_t import max_t
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.pairs.tests import paired_t, wilcoxon
@@ -151,3 +156,64 @@ def test_step_levels_are_where_holm_decides():
         levels = decisions.step_levels(pvalues, "holm", 0.05)
         np.testing.assert_array_equal(pvalues <= levels, adjust(pvalues, "holm") <= 0.05)
         assert levels.min() >= 0.05 / 9
+
+
+CASE = golden("p_adjust")
+
+
+def numbers(values):
+    return np.array([np.nan if value is None else value for value in values])
+
+
+@pytest.mark.parametrize("method", ["bonferroni", "holm", "bh"])
+def test_adjusted_as_by_r(method):
+    found = adjust(numbers(CASE["inputs"]["p"]), method)
+    np.testing.assert_allclose(found, numbers(CASE["expected"][method]), atol=CASE["tolerance"])
+
+
+@pytest.mark.parametrize(
+    ("method", "theirs"), [("bonferroni", "bonferroni"), ("holm", "holm"), ("bh", "fdr_bh")]
+)
+@pytest.mark.parametrize("size", [1, 2, 17, 500])
+def test_adjusted_as_by_statsmodels(method, theirs, size):
+    p = np.random.default_rng(size).random(size) ** 3
+    np.testing.assert_allclose(adjust(p, method), multipletests(p, method=theirs)[1], rtol=1e-12)
+
+
+def test_missing_values_do_not_count_and_the_input_is_kept():
+    p = np.array([[0.01, np.nan], [0.02, np.nan]])
+    np.testing.assert_allclose(adjust(p, "bonferroni"), [[0.02, np.nan], [0.04, np.nan]])
+    assert p[0, 0] == 0.01
+    assert np.isnan(adjust([np.nan, np.nan], "holm")).all()
+    assert adjust([], "bh").shape == (0,)
+
+
+def test_wrong_input_is_refused():
+    refused("did you mean 'holm'", adjust, [0.1], "hollm")
+    refused("between 0 and 1, got 1.5", adjust, [0.1, 1.5], "none")
+
+
+@settings(max_examples=150, deadline=None, derandomize=True)
+@given(st.integers(1, 9), st.integers(0, 2**36 - 1))
+def test_runs_share_a_letter_exactly_if_not_told_apart(n, bits):
+    different = np.zeros((n, n), bool)
+    for k, (i, j) in enumerate(zip(*np.triu_indices(n, 1), strict=True)):
+        different[i, j] = different[j, i] = bits >> k & 1
+    letters = compact_letters(different, np.arange(n))
+    for i in range(n):
+        assert letters[i]
+        for j in range(i + 1, n):
+            assert bool(set(letters[i]) & set(letters[j])) != different[i, j]
+
+
+def test_the_best_run_has_the_first_letter():
+    different = ~np.eye(3, dtype=bool)
+    assert compact_letters(different, np.array([2, 0, 1])) == ["b", "c", "a"]
+
+
+def test_more_groups_than_letters():
+    assert compact_letters(~np.eye(26, dtype=bool), np.arange(26))[25] == "z"
+    assert compact_letters(~np.eye(27, dtype=bool), np.arange(27)) is None
+    rng = np.random.default_rng(0)
+    half = np.triu(rng.random((60, 60)) < 0.5, 1)
+    assert compact_letters(half | half.T, np.arange(60)) is None

@@ -111,13 +111,6 @@ def test_counts_without_the_statistics_between_are_the_same_bytes():
     assert answers[0] == answers[1]
 
 
-def test_progress_is_of_blocks_of_patterns():
-    seen = []
-    scores = np.random.default_rng(0).random((4, 30))
-    max_t(scores, all_pairs(4), n_samples=600, progress=lambda *done: seen.append(done))
-    assert seen == [(1, 3), (2, 3), (3, 3)]
-
-
 @pytest.mark.parametrize("seed", range(30))
 def test_own_families_contain_what_all_pairs_claim(seed):
     """Few topics, near-copies, constant differences: whatever the table, sets are nested."""
@@ -259,24 +252,6 @@ def test_identical_and_constant_pairs():
     assert np.isfinite(result.width).all()
     alone = max_t(scores[1:3], all_pairs(2))
     assert (alone.pvalue[0], alone.width.tolist()) == (0.0, [[0.0, 0.0]])
-
-
-def test_orders_of_runs_topics_and_threads_change_nothing():
-    rng = np.random.default_rng(4)
-    scores = rng.normal(np.linspace(0, 0.5, 7)[:, None], 0.4, (7, 25))
-    pairs = all_pairs(7)
-    result = max_t(scores, pairs, n_samples=2000, jobs=1)
-    again = max_t(scores, pairs, n_samples=2000, jobs=4)
-    for name in ("pvalue", "own", "width"):
-        assert getattr(result, name).tobytes() == getattr(again, name).tobytes()
-    order = rng.permutation(7)
-    moved = max_t(scores[order], np.argsort(order)[pairs], n_samples=2000)
-    np.testing.assert_array_equal(result.pvalue, moved.pvalue)
-    np.testing.assert_array_equal(result.own, moved.own)
-    swapped = max_t(scores, pairs[:, ::-1], n_samples=2000)
-    np.testing.assert_array_equal(result.pvalue, swapped.pvalue)
-    np.testing.assert_array_equal(result.own, swapped.own[:, ::-1])
-    np.testing.assert_allclose(result.width, swapped.width[:, ::-1])
 
 
 def test_a_run_with_few_topics_does_not_set_the_limit_for_all():

@@ -5,8 +5,6 @@ from itertools import product
 import numpy as np
 import pytest
 from golden_cases import golden_case
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from plain_tables import refused, words
 from scipy import stats
 from statsmodels.stats.contingency_tables import mcnemar
@@ -222,46 +220,6 @@ def test_bad_input_is_named():
     refused("pair, 2", wilcoxon, scores, np.array([[0, 1, 2]]))
     refused("exact_up_to", wilcoxon, scores, ONE, exact_up_to=5000)
     refused("infinite", sign_test, np.full((2, 3), np.inf), ONE)
-
-
-grades = st.integers(0, 20).map(lambda k: k / 20)
-matrices = (
-    st.integers(2, 9)
-    .flatmap(lambda n: st.lists(st.lists(grades, min_size=n, max_size=n), min_size=2, max_size=2))
-    .map(np.array)
-)
-EXACT = [paired_t, wilcoxon, sign_test, randomization]
-
-
-@settings(max_examples=60, deadline=None)
-@given(matrices)
-def test_swapping_the_runs_keeps_p_and_negates_the_difference(scores):
-    for test in [*EXACT, lambda s, p: studentized_bootstrap(s, p, n_samples=50)]:
-        there, back = test(scores, ONE), test(scores, ONE[:, ::-1])
-        assert there.pvalue[0] == pytest.approx(back.pvalue[0], rel=1e-10)
-        assert there.difference[0] == pytest.approx(-back.difference[0], abs=1e-15)
-        assert there.flag[0] == back.flag[0]
-
-
-@settings(max_examples=60, deadline=None)
-@given(matrices, st.randoms(use_true_random=False))
-def test_the_order_of_topics_does_not_matter(scores, random):
-    order = list(range(scores.shape[1]))
-    random.shuffle(order)
-    for test in EXACT:
-        assert test(scores, ONE).pvalue[0] == pytest.approx(
-            test(scores[:, order], ONE).pvalue[0], rel=1e-9
-        )
-
-
-@settings(max_examples=60, deadline=None)
-@given(matrices, st.floats(0.01, 100), st.floats(-5, 5))
-def test_scale_and_topic_effects_do_not_matter(scores, scale, effect):
-    topics = effect * np.cos(np.arange(scores.shape[1]))
-    for test in [*EXACT, lambda s, p: studentized_bootstrap(s, p, n_samples=50)]:
-        p = test(scores, ONE).pvalue[0]
-        assert test(scores * scale, ONE).pvalue[0] == pytest.approx(p, rel=1e-9, abs=1e-12)
-        assert test(scores + topics, ONE).pvalue[0] == pytest.approx(p, rel=1e-9, abs=1e-12)
 
 
 @pytest.mark.parametrize("test", TESTS)

@@ -152,17 +152,6 @@ def test_the_plan_of_a_pilot_leads_with_the_assured_number():
     assert given.topics_assured is None
 
 
-def test_formulas_of_the_paper_stay_under_their_names():
-    scores = pilot()
-    asked = {"minimum_difference": 0.05, "method": "ttest"}
-    (row,) = sr.plan(scores, **asked).plans
-    half = row.difference_variance / 2
-    (exact,) = sr.plan(scores, formula="exact", **asked).plans
-    (nagata,) = sr.plan(scores, formula="nagata", **asked).plans
-    assert exact.topics == design.topics_for_range(0.05, half, paired=True) < row.topics
-    assert nagata.topics == design.nagata("ttest").topics(0.05, half)
-
-
 def test_one_question_has_one_number():
     """The first two runs' topics, and the detectable difference, at the family of `compare`."""
     scores = pilot()

@@ -5,11 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from golden_cases import golden
-from plain_tables import refused
 from scipy.optimize import curve_fit
 from scipy.stats import norm
 
-from steadyrank.errors import InputError
 from steadyrank.stats.planning.reversal import LEAST_SQUARES, LOG_LINEAR, fit_decays, log_linear
 from steadyrank.studies.topics.levels import REVERSED, count_splits
 
@@ -131,9 +129,3 @@ def test_led_on_beyond_its_sizes_the_curve_is_too_low():
     known = np.array([fit for fit in fits if not np.isnan(fit)])
     assert (known < truth).sum() >= 45
     assert np.median(known) < 0.6 * truth
-
-
-def test_shapes_are_checked():
-    refused(r"rates must be \[series, size\] with 2 sizes", fit_decays, [1, 2], [[0.1, 0.2, 0.3]])
-    with pytest.raises(InputError, match="weights must be at least 0"):
-        fit_decays([1, 2, 3], [[0.1, 0.2, 0.3]], weights=[[1, 1, -1]])

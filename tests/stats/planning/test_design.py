@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from golden_cases import golden_case
+from golden_cases import golden, golden_case
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from plain_tables import refused
@@ -15,7 +15,7 @@ from scipy import special, stats
 from statsmodels.stats.power import FTestAnovaPower, TTestIndPower, TTestPower
 
 from steadyrank.stats.planning import design
-from steadyrank.stats.planning.design import t_power
+from steadyrank.stats.planning.design import smallest_difference, t_power
 
 TABLE_3 = {
     "nG@1": [(0.114, 159), (0.114, 159), (0.118, 164), (0.121, 168), (0.113, 157)],
@@ -108,6 +108,10 @@ def test_t_sizes_of_r():
     strict = expected["paired_n_real_strict"]
     at_real = design.range_power(difference, variance / 2, strict, paired=True)
     assert at_real == pytest.approx(0.8, abs=1e-7)
+    # R counted one tail here; the other weighs less than the tolerance.
+    at_n = design.t_power(difference, inputs["sd"], expected["paired_n"]).item()
+    assert at_n == pytest.approx(expected["power_paired_at_n"], abs=1e-5)
+    assert smallest_difference(inputs["sd"], strict).item() == pytest.approx(difference, rel=1e-6)
     # R counted one tail for two samples, hence its power at its own real n is that tail's.
     n = expected["two_sample_n_real"]
     one_tail = stats.nct.sf(stats.t.isf(0.025, 2 * n - 2), 2 * n - 2, math.sqrt(n / 2) * 0.25)
@@ -201,22 +205,6 @@ def test_the_size_is_the_smallest_that_has_the_power(difference, variance, beta,
     smallest = design.smallest_range(variance, n, beta=beta, **layout)
     assert smallest <= difference * (1 + 1e-9)
     assert design.range_power(smallest, variance, n, **layout) == pytest.approx(1 - beta, abs=1e-9)
-
-
-@settings(max_examples=60, deadline=None)
-@given(**designs)
-def test_sizes_grow_with_what_is_asked(difference, variance, systems, paired, alpha, beta):
-    def size(d=difference, v=variance, m=systems, a=alpha, b=beta):
-        return design.topics_for_range(d, v, systems=m, paired=paired, alpha=a, beta=b)
-
-    n = size()
-    assert size(d=difference / 2) >= n
-    assert size(v=variance * 2) >= n
-    assert size(b=beta / 2) >= n
-    assert size(a=alpha / 2) >= n
-    if not paired:
-        # Few topics: in the two-way layout more systems also bring degrees of freedom.
-        assert size(m=systems + 20) >= n or n <= 5
 
 
 def test_sizes_from_two_topics_to_a_million_millions(least_seconds):
@@ -356,3 +344,61 @@ def test_powers_that_round_to_one_are_refused():
         refused("beta must be at least 1e-09, got", design.check_rates, 0.05, beta)
     design.check_rates(0.05, 1e-9)
     assert design.noncentrality_for_power(1 - 1e-9, 4, 45) < 200
+
+
+@pytest.mark.parametrize("n", [2, 3, 10, 50, 249, 1000])
+@pytest.mark.parametrize("alpha", [0.05, 0.01])
+def test_power_as_by_statsmodels(n, alpha):
+    effects = [0.0, 0.05, 0.2, 0.5, 0.8]
+    found = t_power(np.array(effects) * 0.2, 0.2, n, alpha)
+    theirs = np.array([TTestPower().power(effect, n, alpha) for effect in effects])
+    # statsmodels' noncentral t is itself good to about 1e-8 with few topics, and NaN far out.
+    known = ~np.isnan(theirs)
+    np.testing.assert_allclose(found[known], theirs[known], atol=2e-8)
+    assert np.all(found[~known] > 0.999)
+
+
+@pytest.mark.parametrize("n", [3, 10, 50, 249])
+def test_smallest_difference_as_by_statsmodels(n):
+    theirs = TTestPower().solve_power(nobs=n, alpha=0.05, power=0.8)
+    assert smallest_difference(1.0, n).item() == pytest.approx(theirs, rel=1e-6)
+
+
+def test_noncentral_t_of_r():
+    case = golden("noncentral_distributions")
+    q, df, shifts = (case["inputs"]["t"][name] for name in ("q", "df", "ncp"))
+    alpha = 2 * stats.t.sf(q, df)
+    other_tail = [stats.nct.cdf(-q, df, shift) for shift in shifts]
+    found = t_power(np.array(shifts) / np.sqrt(df + 1), 1.0, df + 1, alpha)
+    expected = np.array(case["expected"]["t_sf"]) + other_tail
+    np.testing.assert_allclose(found, expected, atol=case["tolerance"])
+
+
+def test_power_is_the_share_of_rejections():
+    # 20,000 replications: a band of 4.5 standard errors fails once in 150,000.
+    z = np.random.default_rng(5).normal(0.4, 1.0, (20_000, 12))
+    share = np.mean(stats.ttest_1samp(z, 0.0, axis=1).pvalue < 0.05)
+    power = t_power(0.4, 1.0, 12).item()
+    assert abs(share - power) < 4.5 * np.sqrt(power * (1 - power) / 20_000)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    n=st.integers(2, 400),
+    alpha=st.floats(0.001, 0.3),
+    power=st.floats(0.35, 0.99),
+    sd=st.floats(1e-3, 1e3),
+)
+def test_the_smallest_difference_has_the_power_asked_for(n, alpha, power, sd):
+    needed = smallest_difference(sd, n, alpha=alpha, power=power)
+    assert t_power(needed, sd, n, alpha).item() == pytest.approx(power, abs=1e-9)
+    assert t_power(-needed, sd, n, alpha).item() == pytest.approx(power, abs=1e-9)
+
+
+def test_degenerate_arguments():
+    assert np.isnan(smallest_difference([0.1, np.nan], [1, 10])).all()
+    assert np.isnan(t_power([0.1, np.nan], 0.1, [1, 10])).all()
+    assert t_power([0.1, 0.0, 1e9], [0.0, 0.0, 1.0], 10).tolist() == [1.0, 0.0, 1.0]
+    assert t_power(0.0, 1.0, 10, 0.05).item() == pytest.approx(0.05, abs=1e-12)
+    assert smallest_difference(0.0, 10).item() == 0.0
+    assert smallest_difference(0.3, 10, alpha=0.5, power=0.4).item() == 0.0

@@ -15,7 +15,7 @@ import pytest
 from scipy import stats
 
 import steadyrank as sr
-from steadyrank.measures.holes.measures import FAMILIES
+from steadyrank.measures.holes.lists import FAMILIES
 from steadyrank.stats.pairs.topic_design import mean_difference
 from steadyrank.studies.gate.view import VIEW
 
@@ -139,18 +139,23 @@ def said(result):
 
 def test_a_fail_says_what_was_tested():
     """Being worse at all; more than the margin is an estimate unless the upper limit is beyond."""
-    estimated = (
-        "worse; the estimated loss exceeds the margin of 0.02.",
-        "is estimated, not shown.",
-    )
-    beyond = ("worse, by more than the margin of 0.02.", "is shown.")
-    for loss, told, words in ((0.025, "gate.estimate", estimated), (0.04, "gate.beyond", beyond)):
-        found = said(sr.gate(*pair(spread(400, -loss)), **COMMON))
-        assert list(found) == ["gate.verdict", told, "gate.fragility"]
-        assert found["gate.verdict"].text.startswith(f"FAIL: AP −{loss:.4f}")
-        assert found["gate.verdict"].text.endswith(f": {words[0]}")
-        assert found["gate.verdict"].values["difference"] == pytest.approx(-loss)
-        assert found[told].text == f"A loss of more than 0.02 on AP {words[1]}"
+    estimated = "worse; a loss beyond 0.02 is estimated, not shown."
+    beyond = "worse, by more than the margin of 0.02."
+    for loss, words in ((0.025, estimated), (0.04, beyond)):
+        (verdict,) = said(sr.gate(*pair(spread(400, -loss)), **COMMON)).values()
+        assert verdict.text.startswith(f"FAIL: AP −{loss:.4f} (95% limits −")
+        assert verdict.text.endswith(f": {words}")
+        assert verdict.values["difference"] == pytest.approx(-loss)
+
+
+def test_limits_are_named_with_their_level():
+    plain = str(sr.gate(*pair(spread(50)), alpha=0.005, **COMMON))
+    assert "AP +0.0000 (99.5% limits −" in plain
+    assert plain.count("99.5% limits") == 2, "the column as well"
+    kind = np.repeat(["head", "tail"], 40)
+    old, new = pair(np.where(kind == "tail", -0.2, 0.3), kind=kind)
+    failed = str(sr.gate(old, new, alpha=0.005, by="kind", **COMMON))
+    assert "AP, tail −0.2000 (simultaneous 99.5% limits −" in failed
 
 
 @pytest.mark.parametrize(
@@ -167,16 +172,6 @@ def test_a_topic_far_outside_the_others_is_named_whatever_the_verdict(mean, verd
     d[8] = -0.4  # another one is as far outside
     assert "gate.outlier" not in said(sr.gate(old, scores_of(0.7 + d, "new"), **COMMON))
     assert "gate.outlier" not in said(sr.gate(*pair(spread(300, mean, 0.05)), **COMMON))
-
-
-def test_a_reversed_ranking_is_named():
-    order = [f"d{i}" for i in range(6)]
-    old = ranked(*order)
-    new = {**old, "17": {doc: float(i) for i, doc in enumerate(order)}}
-    result = sr.gate({"a": old}, {"b": new}, QRELS, measures="AP", margin=0.05)
-    assert result.measures[0].outlier is not None
-    text = said(result)["gate.outlier"].text
-    assert text == "Topic 17 lost 0.73 AP, far more than any other: its ranking is reversed."
 
 
 def test_what_may_be_broken_unseen_is_stated_below_300_topics():
@@ -396,15 +391,6 @@ def test_unjudged_documents_may_turn_the_verdict():
     assert found["gate.unjudged"].text.startswith("Judge first: new (topic ")
     assert len(row.judge_first) == 10
     assert {ask.document for ask in row.judge_first} == {"new"}
-    taken = sr.gate(
-        {"a": baseline},
-        {"b": candidate},
-        QRELS,
-        measures="P@2",
-        margin=0.1,
-        unjudged="not-relevant",
-    )
-    assert (taken.verdict, taken.measures[0].highest) == ("fail", 0.0)
 
 
 def test_no_option_makes_a_pass_of_a_candidate_that_is_worse():
@@ -488,8 +474,6 @@ def test_bounds_make_small_changes_certain_and_a_prior_decides_the_others():
     text = said(large)["gate.prior"].text
     n = f"{row.n_unjudged:,} unjudged documents"
     assert text == f"This holds if up to {shares[-1]:.0%} of the {n} are relevant."
-    bounded = sr.gate({"a": old}, {"b": new}, qrels, measures="AP", margin=0.05, unjudged="bounded")
-    assert bounded.verdict == "holes"
 
 
 def test_the_law_of_the_rank_gives_the_chances_that_judged_documents_have():
@@ -570,8 +554,6 @@ def test_sparse_judgments_get_a_verdict_and_one_line():
     words = "nDCG@4: 75% of the baseline's documents are unjudged and count as not relevant"
     assert told.text.startswith(words)
     assert row.lowest < row.difference
-    bounded = sr.gate(*sparsely_judged(1), unjudged="bounded", **options)
-    assert bounded.verdict == "holes"
     both = sr.gate(*sparsely_judged(2), measures={"nDCG@4": 0.01, "P@2": 0.5, "Bpref": 0.01})
     assert [r.unjudged for r in both.measures] == ["prior", "prior", "not-relevant"]
     assert [r.unjudged_share for r in both.measures] == [0.5, 0.5, 0.5]
@@ -657,7 +639,6 @@ def test_a_kept_baseline_finds_its_ranking_again(tmp_path):
         ({"measures": "RR", "margin": 0.1}, "unknown measure 'RR'"),
         ({**COMMON, "alpha": 0.5}, "alpha must lie between 0 and 0.5"),
         ({**COMMON, "by": "kind"}, "'kind' requires information about the topics"),
-        ({**COMMON, "unjudged": "maybe"}, "unknown way to treat unjudged documents 'maybe'"),
     ],
 )
 def test_bad_arguments(options, complaint):
@@ -782,7 +763,7 @@ if not holder:
 os.close(held)
 assert os.read(lock_is_held, 1)
 children = []
-for i in range(20):
+for i in range(6):
     children.append(os.fork())
     if not children[-1]:
         signal.alarm(60)
@@ -798,14 +779,14 @@ print(sum(os.waitpid(child, 0)[1] for child in children))
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
-def test_twenty_gates_that_end_together_lose_no_line(tmp_path):
+def test_six_gates_that_end_together_lose_no_line(tmp_path):
     """Beside a process that is killed while it holds the lock: the system frees it."""
     command = [sys.executable, "-c", END_TOGETHER, tmp_path]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["None", "0"], "a gate waits while another writes; all end well"
     lines = (tmp_path / "history.jsonl").read_text().splitlines()
     assert sorted(json.loads(line)["candidate"] for line in lines) == sorted(
-        f"v{i}" for i in range(20)
+        f"v{i}" for i in range(6)
     )
 
 

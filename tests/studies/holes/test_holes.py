@@ -12,7 +12,7 @@ from scipy import stats
 
 import steadyrank as sr
 from steadyrank.cli import holes as cli_holes
-from steadyrank.data.read.qrels import judgments_of
+from steadyrank.data.read.run_files import judgments_of
 from steadyrank.measures.holes.lists import read_lists
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.studies.holes.completions import rubin_pvalues

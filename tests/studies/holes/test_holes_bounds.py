@@ -10,16 +10,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import steadyrank as sr
-from steadyrank.data.read.qrels import judgments_of
+from steadyrank.data.read.run_files import judgments_of
 from steadyrank.measures.holes import bounds as module
 from steadyrank.measures.holes.bounds import find_bounds
-from steadyrank.measures.holes.lists import by_document, read_lists
-from steadyrank.measures.holes.measures import FAMILIES, make_rankings, parse_holed
+from steadyrank.measures.holes.lists import (
+    FAMILIES,
+    by_document,
+    make_rankings,
+    parse_holed,
+    read_lists,
+)
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.studies.holes.view import VIEW
 
 _MEASURES = """
-P@3 P(rel=2)@2 RBP(p=0.7) RBP(p=0.5,graded=True)@3 SetP NumRelRet Judged@3 nDCG@3 nDCG
+P@3 P(rel=2)@2 RBP(p=0.7) RBP(p=0.5,graded=True)@3 SetP NumRelRet nDCG@3 nDCG
 nDCG(dcg='exp-log2')@2 nDCG(gains=(0,0,3))@3 nG@1 R@2 R(rel=2)@3 SetR RR RR(rel=2)@2 Success@2
 AP AP@2 AP(rel=2) ERR ERR@2 nERR@3 Q Q@2 SetF SetAP
 """
@@ -102,9 +107,6 @@ def test_all_completions_of_small_lists(enumerated, measure):
         seen = scores[:, MEASURES.index(measure)]
         holed, bounds = bounds_of(rankings, qrels, measure)
         difference = seen[:, 0] - seen[:, 1]
-        if holed.measure.name == "Judged":  # here a completion may leave holes
-            seen = np.vstack([seen, means(rankings, qrels, measure)[0]])
-            difference = seen[:, 0] - seen[:, 1]
         assert (bounds.lowest <= seen.min(axis=0) + TIGHT).all()
         assert (bounds.highest >= seen.max(axis=0) - TIGHT).all()
         assert bounds.pair_lowest[0] <= difference.min() + TIGHT
@@ -113,7 +115,7 @@ def test_all_completions_of_small_lists(enumerated, measure):
             np.testing.assert_allclose(bounds.lowest, seen.min(axis=0), atol=TIGHT)
             np.testing.assert_allclose(bounds.highest, seen.max(axis=0), atol=TIGHT)
         assert bounds.pair_is_exact[0] == (holed.family != "other")
-        if holed.family != "other" and holed.measure.name != "Judged":
+        if holed.family != "other":
             assert bounds.pair_lowest[0] == pytest.approx(difference.min(), abs=TIGHT)
             assert bounds.pair_highest[0] == pytest.approx(difference.max(), abs=TIGHT)
 
@@ -160,8 +162,6 @@ def test_no_completion_of_a_hundred_thousand_passes_a_bound():
             made = make_rankings(lists, holed.top_grade)
             pairs = all_pairs(len(lists.runs))
             bounds = find_bounds(made, holed, pairs, jobs=1)
-            if holed.measure.name == "Judged":
-                continue  # no completion judges a part
             size = COMPLETIONS // (n_cases * len(MEASURES)), lists.n_open
             share = rng.random((size[0], 1)) ** 2
             completions = rng.integers(1, 3, size, dtype=np.int32) * (rng.random(size) < share)

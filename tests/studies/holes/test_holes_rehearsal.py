@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 import steadyrank as sr
-from steadyrank.data.read.qrels import judgments_of
-from steadyrank.measures.holes.lists import by_document, read_lists
-from steadyrank.measures.holes.measures import parse_holed
+from steadyrank.data.read.run_files import judgments_of
+from steadyrank.measures.holes.lists import by_document, parse_holed, read_lists
 from steadyrank.studies.holes.completions import (
     FEWEST_RUNS,
     _hidden_documents,

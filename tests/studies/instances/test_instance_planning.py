@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 import pytest
+from instance_power import power as exact_power
 from scipy import special
 
-from steadyrank.errors import InputError
 from steadyrank.stats.mixed.two_way import (
     combined_mean_squares,
     default_df_method,
@@ -15,7 +15,6 @@ from steadyrank.stats.mixed.two_way import (
     two_way_difference,
 )
 from steadyrank.stats.planning.design import t_power
-from steadyrank_lab.papers.jayasinghe2015.power import InstanceTest, InstanceVariances
 
 PILOT = {"instance": 0.02**2, "system_topic": 0.08**2, "residual": 0.06**2}
 EVEN = {"instance": 0.0, "system_topic": 0.08**2, "residual": 0.06**2}
@@ -28,12 +27,6 @@ def made(rng, components, topics, instances, difference=0.0):
     shape = (instances, topics)
     effects = a * rng.normal(size=(instances, 1)) + u * rng.normal(size=topics)
     return difference + effects + e * rng.normal(size=shape)
-
-
-def planned(components, difference=0.0, **options):
-    return InstanceTest(
-        variances=InstanceVariances.of(components), difference=difference, **options
-    )
 
 
 def simulated(components, topics, instances, *, replications, design, seed=1, difference=0.0):
@@ -69,7 +62,7 @@ def test_power_is_the_share_of_simulated_rejections(
         components, topics, instances, replications=n, design=design, difference=difference
     )
     share = np.mean([test.pvalue < 0.05 for test in found])
-    power = planned(components, difference, design=design).power(topics, instances)
+    power = exact_power(components, topics, instances, design=design, difference=difference)
     # 4.4 standard errors: false alarm once in 100,000 seeds.
     assert abs(share - power) < 4.4 * math.sqrt(power * (1 - power) / n)
 
@@ -106,40 +99,18 @@ def test_power_is_right_to_three_digits(components, topics, instances, differenc
     total = expected[0] + expected[1] - expected[2]
     estimate = rng.normal(difference, math.sqrt(scale * total), n)
     pvalue = 2 * special.stdtr(df, -np.abs(estimate) / np.sqrt(scale * combined))
-    power = planned(components, difference, design=design).power(topics, instances)
+    power = exact_power(components, topics, instances, design=design, difference=difference)
     share = (pvalue < 0.05).mean()
     assert abs(share - power) < 4.4 * math.sqrt(power * (1 - power) / n) + 6e-4
 
 
 def test_identical_instances_leave_the_paired_t_test():
-    test = planned({"instance": 0.0, "system_topic": 0.08**2, "residual": 0.0}, 0.03)
-    assert test.power(50, 7) == pytest.approx(float(t_power(0.03, 0.08, 50)), abs=2e-4)
-    nothing = {"instance": 0.0, "system_topic": 0.0, "residual": 0.0}
-    assert planned(nothing, 0.01).power(5, 2) == 1.0
-    assert planned(nothing, 0.0).power(5, 2) == 0.0
+    same = {"instance": 0.0, "system_topic": 0.08**2, "residual": 0.0}
+    expected = float(t_power(0.03, 0.08, 50))
+    assert exact_power(same, 50, 7, difference=0.03) == pytest.approx(expected, abs=2e-4)
 
 
 def test_instances_and_topics_play_the_same_part():
     swapped = {**PILOT, "instance": PILOT["system_topic"], "system_topic": PILOT["instance"]}
-    one, two = planned(PILOT, 0.03), planned(swapped, 0.03)
-    assert one.power(20, 9) == pytest.approx(two.power(9, 20), abs=2e-4)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"difference": math.nan}, "finite"),
-        ({"design": "nest"}, "did you mean 'nested'"),
-        ({"alpha": 1.0}, "alpha"),
-    ],
-)
-def test_wrong_demands_are_named(options, message):
-    with pytest.raises(InputError, match=message):
-        planned(PILOT, **options)
-
-
-def test_wrong_components_are_named():
-    with pytest.raises(InputError, match="lack the variance 'system_topic'"):
-        planned({"instance": 1.0, "residual": 1.0})
-    with pytest.raises(InputError, match="'residual' must be a number"):
-        planned({**PILOT, "residual": math.nan})
+    one = exact_power(PILOT, 20, 9, difference=0.03)
+    assert one == pytest.approx(exact_power(swapped, 9, 20, difference=0.03), abs=2e-4)

@@ -9,6 +9,7 @@ import warnings
 import numpy as np
 import pytest
 from golden_cases import golden
+from mixed_layouts import of_array
 from scipy import stats
 
 import steadyrank as sr
@@ -560,7 +561,7 @@ def test_instances_that_nest_in_samples_and_partitions():
         "topic": "topic",
         "system_topic": ("system", "topic"),
     }
-    found = fit(MixedModel(y, axes=axes, random=random, fixed="system"))
+    found = fit(of_array(y, axes=axes, random=random, fixed="system"))
     assert result.pvalue["mixed"] == pytest.approx(found.pvalue[1], rel=1e-8)
     assert result.factor_variance == pytest.approx(
         {name: found.variances[name] for name in factors}, rel=1e-6, abs=1e-12
@@ -589,7 +590,7 @@ def test_factors_that_do_not_tell_instances_apart_leave_a_term_for_them():
         "topic": "topic",
         "system_topic": ("system", "topic"),
     }
-    found = fit(MixedModel(y.reshape(2, 2, 6, 15), axes=axes, random=random, fixed="system"))
+    found = fit(of_array(y.reshape(2, 2, 6, 15), axes=axes, random=random, fixed="system"))
     assert result.pvalue["mixed"] == pytest.approx(found.pvalue[1], rel=1e-8)
     total = found.variances["sample"] + found.variances["instance"]
     assert result.variance["instance"] == pytest.approx(total, rel=1e-6)
@@ -605,7 +606,7 @@ def test_structured_instances_against_a_single_run():
     result = sr.instances(scores, a="a", b="b", instance_factors=factors, delta=0.001, **QUICK)
     axes = ("sample", "partition", "csi", "topic")
     random = {"sample": "sample", "partition": axes[:2], "instance": axes[:3], "topic": "topic"}
-    found = fit(MixedModel(d, axes=axes, random=random))
+    found = fit(of_array(d, axes=axes, random=random))
     assert result.pvalue["mixed"] == pytest.approx(found.pvalue[0], rel=1e-8)
     rest = result.variance["system_topic"] + result.variance["residual"] / 12
     assert result.inflation.factor == pytest.approx(result.standard_error**2 * 15 / rest)

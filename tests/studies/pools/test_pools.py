@@ -395,9 +395,6 @@ def test_tables_show_what_was_found(track):
         if cell.extent is not None:
             low, high = cell.extent
             assert row["range"] == f"[{low:.4f}, {high:.4f}]"
-    for row, reference in zip(shown(result, "pools-reference"), result.references, strict=True):
-        low, high = reference.variance_interval
-        assert row["95% interval"] == f"[{low:.4f}, {high:.4f}]"
     (row,), (pair,) = shown(result, "pools-similarity"), result.similarity
     assert row["published"] == f"[{pair.published.low:.3f}, {pair.published.high:.3f}]"
     assert row["over topics"] == f"[{pair.bootstrap.low:.3f}, {pair.bootstrap.high:.3f}]"

@@ -113,3 +113,26 @@ def test_mean_tau_against_scipy():
     simulated = (raw + rng.normal(0, 0.1, (50, 30))).round(2)
     expected = np.mean([kendalltau(raw, row).statistic for row in simulated])
     assert rank_correlation(raw, simulated).mean == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize(("n_bins", "bin_width"), [(21, 0.01), (7, 0.005), (3, 0.1), (40, 0.02)])
+def test_bins_of_any_number_and_width_are_a_histogram(n_bins, bin_width):
+    rng = np.random.default_rng(2)
+    raw, simulated = rng.random(6) * 0.3, rng.random((50, 6)) * 0.3
+    found = error_rate(raw, simulated, n_bins=n_bins, bin_width=bin_width)
+    a, b = np.triu_indices(6, 1)
+    gaps, wrong = simulated[:, a] - simulated[:, b], raw[a] - raw[b]
+    edges = np.append(np.arange(n_bins) * bin_width, np.inf)
+    np.testing.assert_allclose(found.low, edges[:-1], rtol=1e-12)
+    assert found.count.tolist() == np.histogram(np.abs(gaps), edges)[0].tolist()
+    errors = np.histogram(np.abs(gaps)[gaps * wrong < 0], edges)[0]
+    assert found.errors.tolist() == errors.tolist()
+
+
+def test_scores_in_percent_fall_into_the_bins_of_the_same_scores():
+    rng = np.random.default_rng(3)
+    raw, simulated = rng.random(5), rng.random((40, 5)).round(2)
+    usual = error_rate(raw, simulated)
+    percent = error_rate(100 * raw, 100 * simulated, bin_width=1.0)
+    assert percent.count.tolist() == usual.count.tolist()
+    np.testing.assert_allclose(percent.low, 100 * usual.low)

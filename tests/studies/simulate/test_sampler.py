@@ -9,14 +9,16 @@ import os
 import numpy as np
 import pytest
 from plain_sampler import MEASURES, average_precision, plain_samples, width
-from scipy.stats import chisquare, ks_2samp, norm, poisson
+from scipy import stats
+from scipy.stats import binom, chisquare, ks_2samp, kurtosis, norm, poisson
 
 import steadyrank as sr
+from bench import score_models
 from steadyrank.measures.names import parse_measure
 from steadyrank.studies.simulate import profiles as profile_kernels
 from steadyrank.studies.simulate.measures import make_gain
 from steadyrank.studies.simulate.profiles import joined_bins, score_profiles
-from steadyrank.studies.simulate.sampler_kernels import Cells, sample_cells, sample_densities
+from steadyrank.studies.simulate.sampler_kernels import Cells, sample_cells
 
 UNRETRIEVED = 5
 BUDGET = int(os.environ.get("STEADYRANK_CELLS", "1"))
@@ -65,9 +67,9 @@ def samples(relevant, others, n_samples, seed, *, measure="AP", denominator="jud
     gain = make_gain(parse_measure(measure), denominator, profiles.cells)
     out = np.empty((1, n_samples))
     if options.get("model") == "kde":
-        sample_densities(*joined_bins(profiles.cells), 0, np.uint64(seed), 0, gain, out)
+        sample_cells(*joined_bins(profiles.cells), 0, np.uint64(seed), 0, gain, out)
     else:
-        sample_cells(profiles.cells, 0, np.uint64(seed), 0, gain, out)
+        sample_cells(profiles.cells, None, 0, np.uint64(seed), 0, gain, out)
     return out[0]
 
 
@@ -162,21 +164,9 @@ def test_one_relevant_document_of_a_tilted_bin_has_the_law_of_the_tilt():
 
     RR is 1 / (1 + j): chi-square where one relevant document was drawn; a false alarm has 1e-5.
     """
-    one = np.array([1])
-    cells = Cells(
-        starts=np.array([0, 1]),
-        relevant=np.array([1e-3]),
-        others=np.array([9.0]),
-        mingled=np.ones(1, bool),
-        tail=np.zeros(1),
-        n_relevant=one,
-        depth=10 * one,
-        judged=one,
-    )
-    gain = make_gain(parse_measure("RR"), "judged", cells)
+    cells = cell([1e-3], [9.0], mingled=True, depth=10)
     for tilt in (0.5, -0.3):
-        values = np.empty((1, 4_000_000))
-        sample_densities(cells, np.array([tilt]), 0, np.uint64(5), 0, gain, values)
+        values = bin_samples(cells, 4_000_000, "RR", tilt)
         above = np.rint(1 / values[values > 0]).astype(int) - 1
         observed = np.bincount(above, minlength=10)
         expected = (1 + tilt * (9 - 2 * np.arange(10)) / 11) / 10 * len(above)
@@ -205,8 +195,8 @@ def test_a_density_s_value_depends_on_seed_cell_and_replicate_alone():
     joined, tilt = joined_bins(cells)
     gain = make_gain(parse_measure("AP"), "judged", cells)
     whole, part = np.empty((len(cells.tail), 300)), np.empty((3, 100))
-    sample_densities(joined, tilt, 0, np.uint64(9), 0, gain, whole)
-    sample_densities(joined, tilt, 2, np.uint64(9), 200, gain, part)
+    sample_cells(joined, tilt, 0, np.uint64(9), 0, gain, whole)
+    sample_cells(joined, tilt, 2, np.uint64(9), 200, gain, part)
     np.testing.assert_array_equal(part, whole[2:5, 200:])
 
 
@@ -296,14 +286,14 @@ def test_a_value_depends_on_seed_cell_and_replicate_alone():
     gain = make_gain(parse_measure("AP"), "judged", profiles.cells)
     n_cells = len(profiles.cells.tail)
     whole = np.empty((n_cells, 300))
-    sample_cells(profiles.cells, 0, np.uint64(9), 0, gain, whole)
+    sample_cells(profiles.cells, None, 0, np.uint64(9), 0, gain, whole)
     for _ in range(10):
         cell, sample = int(rng.integers(n_cells)), int(rng.integers(300))
         part = np.empty((min(3, n_cells - cell), 300 - sample))
-        sample_cells(profiles.cells, cell, np.uint64(9), sample, gain, part)
+        sample_cells(profiles.cells, None, cell, np.uint64(9), sample, gain, part)
         np.testing.assert_array_equal(part, whole[cell : cell + len(part), sample:])
     other = np.empty_like(whole)
-    sample_cells(profiles.cells, 0, np.uint64(10), 0, gain, other)
+    sample_cells(profiles.cells, None, 0, np.uint64(10), 0, gain, other)
     assert not (other == whole)[profiles.cells.n_relevant > 3].all(axis=1).any()
 
 
@@ -322,7 +312,7 @@ def test_samples_of_neighbouring_cells_and_replicates_are_uncorrelated():
     )
     gain = make_gain(parse_measure("AP"), "judged", cells)
     values = np.empty((40, 4096))
-    sample_cells(cells, 0, np.uint64(1), 0, gain, values)
+    sample_cells(cells, None, 0, np.uint64(1), 0, gain, values)
     off = (values - values.mean(axis=1, keepdims=True)) / values.std(axis=1, keepdims=True)
     across = off @ off.T / values.shape[1]
     assert np.abs(across[np.triu_indices(40, 1)]).max() < 4.5 / math.sqrt(values.shape[1])
@@ -343,7 +333,7 @@ def test_finer_pieces_of_a_density_change_nothing():
         cells = fine_cells(run, qrels)
         gain = make_gain(parse_measure("AP"), "judged", cells)
         fine = np.empty((1, n_samples))
-        sample_cells(cells, 0, np.uint64(2), 0, gain, fine)
+        sample_cells(cells, None, 0, np.uint64(2), 0, gain, fine)
         assert_same_law(coarse, fine[0])
 
 
@@ -369,3 +359,206 @@ def fine_cells(run: sr.Run, qrels: sr.Qrels) -> Cells:
         depth=np.array([len(run.scores)]),
         judged=np.array([len(relevant) + UNRETRIEVED]),
     )
+
+
+# Counts and orders that are drawn from bins, against exact laws.
+
+DEPTH = 1000
+
+
+def cell(relevant, others, *, tail=0.0, mingled=False, n_relevant=1, depth=DEPTH) -> Cells:
+    return Cells(
+        starts=np.array([0, len(relevant)]),
+        relevant=np.array(relevant, float),
+        others=np.array(others, float),
+        mingled=np.full(len(relevant), mingled),
+        tail=np.array([float(tail)]),
+        n_relevant=np.array([n_relevant]),
+        depth=np.array([depth]),
+        judged=np.array([n_relevant]),
+    )
+
+
+def bin_samples(cells: Cells, n_samples: int, measure: str, tilt: float = 0.0) -> np.ndarray:
+    gain = make_gain(parse_measure(measure), "judged", cells)
+    values = np.empty((1, n_samples))
+    tilts = np.full(len(cells.relevant), tilt)
+    sample_cells(cells, tilts, 0, np.uint64(3), 0, gain, values)
+    return values[0]
+
+
+def assert_law(observed: np.ndarray, expected: np.ndarray) -> None:
+    """Chi-square, rare outcomes taken together; a false alarm has probability 1e-5."""
+    expected = expected / expected.sum() * observed.sum()
+    often = expected > 10
+    observed = np.append(observed[often], observed[~often].sum())
+    expected = np.append(expected[often], expected[~often].sum())
+    assert chisquare(observed[expected > 0], expected[expected > 0]).pvalue > 1e-5
+
+
+@pytest.mark.parametrize(
+    ("others", "tail"),
+    [
+        ([20], 980),  # All bins are at the top.
+        ([500], 500),
+        ([40, 300], 660),  # The last bin is deep.
+        ([40, 100, 200], 660),
+        ([40, 100, 100, 760], 0),
+        ([0.3, 8, 60], 0),  # Few documents: one by one.
+    ],
+    ids=str,
+)
+def test_other_documents_above_a_bin_are_binomial(others, tail):
+    """All relevant documents stand below the last bin but one: RR is 1 / (1 + others above)."""
+    depth = 70 if tail == 0 and len(others) == 3 else DEPTH
+    relevant = np.zeros(len(others))
+    relevant[max(0, len(others) - 2 if tail == 0 else len(others) - 1)] = 1.0
+    cells = cell(relevant, others, tail=tail, depth=depth)
+    values = bin_samples(cells, 400_000, "RR")
+    above = np.rint(1 / values[values > 0]).astype(int) - 1
+    share = np.cumsum(others)[np.flatnonzero(relevant)[0]] / (sum(others) + tail)
+    numbers = np.arange(1, 12)
+    law = poisson.pmf(numbers, 1.0) @ binom.pmf(np.arange(depth), (depth - numbers)[:, None], share)
+    assert_law(np.bincount(above, minlength=depth), law)
+
+
+@pytest.mark.parametrize("expected", [1.5, 3.0, 6.0])
+def test_any_number_of_relevant_documents_stands_anywhere_among_others(expected):
+    """One bin holds all: given r relevant of 30 documents, every order is equally likely."""
+    depth = 30
+    values = bin_samples(cell([expected], [9.0], mingled=True, depth=depth), 400_000, "RR")
+    first = np.rint(1 / values[values > 0]).astype(int)
+    law = np.zeros(depth + 1)
+    for r in range(1, depth + 1):
+        chance = poisson.pmf(r, expected) if r < depth else poisson.sf(depth - 1, expected)
+        for rank in range(1, depth - r + 2):
+            law[rank] += chance * math.comb(depth - rank, r - 1) / math.comb(depth, r)
+    assert_law(np.bincount(first, minlength=depth + 1), law)
+
+
+def test_average_precision_of_a_bin_has_the_law_of_all_orders():
+    depth, expected = 8, 2.5
+    cells = cell([expected], [4.0], mingled=True, n_relevant=3, depth=depth)
+    values = bin_samples(cells, 400_000, "AP").round(9)
+    law: dict[float, float] = {}
+    for r in range(depth + 1):
+        chance = poisson.pmf(r, expected) if r < depth else poisson.sf(depth - 1, expected)
+        for ranks in itertools.combinations(range(1, depth + 1), r):
+            value = round(average_precision(np.array(ranks), max(3, r)), 9)
+            law[value] = law.get(value, 0.0) + chance / math.comb(depth, r)
+    assert set(values.tolist()) <= set(law)
+    observed = np.array([(values == value).sum() for value in law])
+    assert_law(observed, np.array(list(law.values())))
+
+
+@pytest.mark.parametrize("tilt", [0.5, -0.4])
+def test_a_tilt_raises_every_one_of_several_documents_alike(tilt):
+    """Of n others, n / 2 - tilt · n / 6 stand above a document on average; five standard errors.
+
+    P@k counts the documents down to rank k: together they give the sum of the documents' ranks.
+    """
+    depth, n_samples = 12, 400_000
+    cells = cell([4.0], [8.0], mingled=True, depth=depth)
+    down_to = [
+        np.rint(k * bin_samples(cells, n_samples, f"P@{k}", tilt)) for k in range(1, depth + 1)
+    ]
+    number = down_to[-1]
+    ranks = sum(number - here for here in down_to) + number
+    several = (number >= 2) & (number <= 8)
+    above = ((ranks - number * (number + 1) / 2) / np.maximum(number, 1))[several]
+    n_others = depth - number[several]
+    off = above - (n_others / 2 - tilt * n_others / 6)
+    assert abs(off.mean()) < 5 * off.std() / np.sqrt(several.sum())
+    assert abs(off.mean()) < abs(tilt) * n_others.mean() / 60
+
+
+@pytest.mark.parametrize("measure", ["R@20", "AP"])
+def test_few_documents_drawn_to_a_great_depth_have_the_law_of_the_pieces(measure):
+    """Six documents make 1,000: each piece then holds many others. Within 4.5 standard errors."""
+    rng = np.random.default_rng(1)
+    run, qrels = run_and_qrels(rng.normal(0.5, 1.0, 3), rng.normal(size=3))
+    cells = score_profiles([run], qrels, topics=["1"], model="kde", depth=DEPTH).cells
+    gain = make_gain(parse_measure(measure), "judged", cells)
+    joined, pieces = np.empty((2, 1, 300_000))
+    sample_cells(*joined_bins(cells), 0, np.uint64(1), 0, gain, joined)
+    sample_cells(cells, None, 0, np.uint64(2), 0, gain, pieces)
+    error = np.sqrt((joined.var() + pieces.var()) / joined.size)
+    assert abs(joined.mean() - pieces.mean()) < 4.5 * error + 1e-5
+
+
+# Kernels of scores, against scipy and against drawing and sorting.
+
+ROOTS = {5: 5**0.5, 6: 6**0.5, 3: 3**0.5}
+KERNELS = {
+    "gaussian": norm(),
+    "epanechnikov": stats.beta(2, 2, -ROOTS[5], 2 * ROOTS[5]),
+    "triangular": stats.triang(0.5, -ROOTS[6], 2 * ROOTS[6]),
+    "uniform": stats.uniform(-ROOTS[3], 2 * ROOTS[3]),
+}
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_a_kernel_has_variance_1_and_scipy_s_survival_function(kernel):
+    z = np.arange(-9 * 512, 9 * 512 + 2) / 512
+    assert KERNELS[kernel].var() == pytest.approx(1.0)
+    np.testing.assert_allclose(
+        profile_kernels.SURVIVAL[kernel], KERNELS[kernel].sf(z), atol=1e-14, rtol=0
+    )
+
+
+def drawn(relevant, others, rng, options):
+    """One average precision from scores that were drawn and sorted."""
+    n = min(rng.poisson(len(relevant)), len(relevant) + len(others))
+    n_others = len(relevant) + len(others) - n
+    noise = KERNELS[options["kernel"]].rvs
+    hits = rng.choice(relevant, n) + width(relevant) * noise(n, random_state=rng)
+    rest = rng.choice(others, n_others) + width(others) * noise(n_others, random_state=rng)
+    order = np.argsort(-np.concatenate([hits, rest]))
+    return average_precision(np.flatnonzero(order < n) + 1, max(len(relevant) + UNRETRIEVED, n))
+
+
+MODELS = [{"model": "kde", "kernel": kernel} for kernel in KERNELS]
+
+
+@pytest.mark.parametrize("options", MODELS, ids=lambda options: [*options.values()][1])
+@pytest.mark.parametrize(("n_relevant", "apart"), [(4, 2.0), (30, 1.0)])
+def test_every_kernel_is_equal_in_law_to_drawing_and_sorting(options, n_relevant, apart):
+    """Means and deviations within 4.5 standard errors; a false alarm in 1e-5 of runs."""
+    rng = np.random.default_rng([n_relevant, len(str(options))])
+    relevant = rng.normal(4.0 + apart, 1.0, n_relevant)
+    others = rng.gamma(3.0, 0.8, 150 - n_relevant)
+    only, qrels = run_and_qrels(relevant, others)
+    cells = score_profiles([only], qrels, topics=["1"], **options).cells
+    gain = make_gain(parse_measure("AP"), "judged", cells)
+    ours = np.empty((1, 40_000))
+    sample_cells(*joined_bins(cells), 0, np.uint64(3), 0, gain, ours)
+    plain = np.array([drawn(relevant, others, rng, options) for _ in range(4000)])
+    error = np.sqrt(ours.var() / ours.size + plain.var() / 4000)
+    assert abs(ours.mean() - plain.mean()) < 4.5 * error
+    spread = np.sqrt(kurtosis(plain, fisher=False) - 1) / 2 / np.sqrt(4000)
+    assert ours.std() / plain.std() == pytest.approx(1.0, abs=4.5 * spread + 0.01)
+
+
+@pytest.mark.filterwarnings("ignore:1 run (gives all|has scores that)")
+def test_a_class_too_small_or_constant_to_fit_is_bootstrapped():
+    """One relevant document, others of one score, none relevant, ties: all values are defined."""
+    cells = {
+        "one relevant": ([2.0], [1.0, 0.5, 0.1]),
+        "others of one score": ([2.0, 1.5], [1.0, 1.0, 1.0]),
+        "all of one score": ([1.0, 1.0], [1.0, 1.0]),
+        "no others": ([2.0, 1.0], []),
+        "none relevant": ([], [2.0, 1.0]),
+    }
+    for name, (relevant, others) in cells.items():
+        only, qrels = run_and_qrels(np.array(relevant), np.array(others))
+        result = sr.simulate([only], qrels, model="kde", n_samples=300, rng=1)
+        assert result.plain == (name != "none relevant"), name
+        assert np.isfinite(result.simulated).all(), name
+        assert (result.simulated.max() > 0) == (name != "none relevant"), name
+
+
+def test_the_models_come_near_the_error_rates_of_fresh_collections():
+    """Two tracks; of 24, densities are .009 away (spread runs), shared documents .024."""
+    figures = score_models.table("spread", n_trials=2)
+    assert figures["fresh collections"]["overall"][0] > 0.03
+    assert figures["kde, uniform"]["distance"][0] < 0.03

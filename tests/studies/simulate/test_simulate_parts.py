@@ -93,13 +93,11 @@ def test_more_parts_than_blocks(track, tmp_path):
     assert seen == [(1, 1)]
 
 
-def test_what_a_part_says(track, files, tmp_path, capsys):
+def test_what_a_part_says(files, tmp_path, capsys):
     store = ["--store", str(tmp_path)]
-    text = printed(capsys, *files, *store, "--part", "1/2")
-    first, *_ = text.splitlines()
+    first, *_ = printed(capsys, *files, *store, "--part", "1/2").splitlines()
     assert first == "Part 1 of 2: 3 blocks computed, 0 kept; 2 of 5 blocks left."
-    text = printed(capsys, *files, *store, "--part", "2/2")
-    assert "all blocks are there" in text
+    assert "all blocks are there" in printed(capsys, *files, *store, "--part", "2/2")
     rows = printed(capsys, *files, *store, "--part", "2/2", "--csv").splitlines()
     assert rows == ["part,n_parts,n_blocks,n_computed,n_kept,n_left", "2,2,5,0,2,0"]
     part = sr.SimulatePart(part=1, n_parts=2, n_blocks=5, n_computed=3, n_kept=0, n_left=2)
@@ -107,25 +105,11 @@ def test_what_a_part_says(track, files, tmp_path, capsys):
     assert part.to_frame().shape == (1, 6)
 
 
-@pytest.mark.parametrize(
-    ("part", "said"),
-    [
-        ((0, 2), "part 0 of 2: number parts from 1 to 2"),
-        ((3, 2), "part 3 of 2: number parts from 1 to 2"),
-        ((1, 0), "part 1 of 0: number parts"),
-        ((1.0, 2), "part must be two whole numbers, such as (3, 20), got (1.0, 2)"),
-        ("1/2", "part must be two whole numbers"),
-        ((1, 2, 3), "part must be two whole numbers"),
-    ],
-)
-def test_parts_that_are_none(track, tmp_path, part, said):
-    with pytest.raises(sr.InputError) as error:
+@pytest.mark.parametrize("part", [(0, 2), (3, 2), (1.0, 2), "1/2", (1, 2, 3)])
+def test_parts_that_are_none(track, tmp_path, part):
+    with pytest.raises(sr.InputError, match=r"number parts from 1|part must be two whole numbers"):
         study(track, store=tmp_path / "store", part=part)
-    assert said in str(error.value)
     assert not (tmp_path / "store").exists()
-
-
-def test_a_part_requires_a_store(track):
     with pytest.raises(sr.InputError, match="part requires a store"):
         study(track, part=(1, 2))
 
@@ -145,4 +129,3 @@ def test_the_command_refuses_in_one_line(files, tmp_path, capsys, arguments, sai
     out, err = capsys.readouterr()
     assert said in err
     assert (out, err.count("\n")) == ("", 1)
-    assert not (tmp_path / "store").exists()

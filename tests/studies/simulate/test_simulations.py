@@ -7,10 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.stats import kendalltau
 
 import steadyrank as sr
-from steadyrank.studies.simulate.result import top_columns
 from steadyrank.studies.simulate.statistics import (
     CollectionCorrelation,
     ErrorRate,
@@ -57,7 +55,6 @@ def make_result(**changed):
         "bandwidth": "scott",
         "denominator": "judged",
         "score_source": "score",
-        "device": "cpu",
         "seed": 9,
         "runs": RUNS,
         "topics": ("1", "2"),
@@ -140,69 +137,13 @@ def test_the_answer_comes_first_and_in_words():
         "In 4 simulated collections the ranking by AP has a mean Kendall's tau of 0.92 "
         "[0.83, 1.00] with the observed one."
     )
-    assert found["simulate.tau"].values == {
-        "measure": "AP",
-        "mean": 0.9166,
-        "interval": (0.8333, 1.0),
-        "is_predicted": False,
-    }
+    assert found["simulate.tau"].values["interval"] == (0.8333, 1.0)
     assert found["simulate.error_rate"].values == {"rate": 13 / 24}
-    assert "54.2% of comparisons" in texts[1]
     # Significant here: 3 of 6 pairs; they agree with 0.25, 1 and 1 of the samples, the others
     # with 1, 0.5 and 0.96: 4.71 of 6.
-    assert found["simulate.tests"].values == {
-        "alpha": 0.05,
-        "significant": 0.5,
-        "reliably_share": 2 / 6,
-        "rarely_share": 2 / 6,
-        "agreement": pytest.approx(4.71 / 6),
-        "estimated_difference": 0.5,
-        "estimated_difference_recentred": 0.02,
-    }
-    assert "78.5%" in texts[2]
+    values = found["simulate.tests"].values
+    assert (values["significant"], values["agreement"]) == (0.5, pytest.approx(4.71 / 6))
     assert max(map(len, texts)) <= 115
-
-
-NAME = "binary nDCG@10 (grade ≥ 1)"
-
-
-@pytest.mark.parametrize(
-    ("graded", "words", "leader"),
-    [
-        # The real means are .3, .6, .1, .2: in the same order, one pair turned, and two of which
-        # one is of the first two.
-        ([0.2, 0.9, 0.1, 0.15], "ranks the runs in the same order", "good"),
-        ([0.1, 0.9, 0.05, 0.2], "orders 1 of 6 pairs of runs differently", "good"),
-        ([0.95, 0.9, 0.2, 0.1], "orders 2 of 6 pairs of runs differently", "50%_of"),
-    ],
-)
-def test_a_binary_measure_says_that_it_is_another_one(graded, words, leader):
-    made = make_result(measure=NAME, graded_measure="nDCG@10", graded_mean=np.array(graded))
-    found = said(made)
-    assert list(found)[:2] == ["simulate.tau", "simulate.binary"]
-    assert f"the ranking by {NAME} has a mean Kendall's tau" in found["simulate.tau"].text
-    binary = found["simulate.binary"]
-    assert binary.text == f"{NAME} was simulated, not nDCG@10, which {words}."
-    assert (binary.values["leader"], binary.values["binary_leader"]) == (leader, "good")
-    assert ("simulate.binary_leader" in found) == (leader != "good")
-    if leader != "good":
-        text = "good is first here, 50%_of by nDCG@10."
-        assert found["simulate.binary_leader"].text == text
-    assert made.caption().startswith(NAME)
-    told = VIEW.json(made)
-    assert told["measure"] == NAME
-    assert told["graded"]["measure"] == "nDCG@10"
-    assert told["graded"]["tau"] == pytest.approx(kendalltau(RAW.mean(axis=1), graded).statistic)
-    assert told["graded"]["same_leader"] == (graded[1] == max(graded))
-
-
-def test_runs_that_share_the_lead_are_no_other_leader():
-    graded = np.array([0.9, 0.9, 0.1, 0.2])
-    made = make_result(measure=NAME, graded_measure="nDCG@10", graded_mean=graded)
-    assert made.graded_order.is_same_leader
-    assert made.graded_order.n_reversed == 0
-    assert make_result().graded_order is None
-    assert VIEW.json(make_result())["graded"] is None
 
 
 def test_the_leaderboard_has_the_best_run_first():
@@ -257,9 +198,8 @@ def test_neighbours_are_those_of_the_observed_ranking():
 
 def test_json_is_strict_and_complete():
     made = make_result()
-    text = VIEW.text(made, "json", top=2)
+    text = VIEW.text(made, "json")
     found = json.loads(text, parse_constant=lambda name: pytest.fail(name))
-    assert found == json.loads(VIEW.text(made, "json", top=2))
     assert found["error_rate"][20] == {
         "low": 0.2,
         "high": None,
@@ -269,7 +209,7 @@ def test_json_is_strict_and_complete():
         "rate_error": 0.125,
     }
     assert found["error_rate"][5]["rate"] is None
-    assert found["top_probability"] == {"1": [0, 1, 0, 0], "2": [0.75, 1, 0, 0.25]}
+    assert found["top_probability"] == {"1": [0, 1, 0, 0], "3": [1, 1, 0, 1]}
     assert found["pairs"][4] == {
         "a": "good",
         "b": RUNS[3],
@@ -285,11 +225,10 @@ def test_json_is_strict_and_complete():
     assert list(VIEW.json(made))[:5] == ["model", "measure", "n_samples", "depth", "seed"]
 
 
-def test_csv_has_the_columns_asked_for():
-    header, first, *_ = VIEW.text(make_result(), "csv", top=2).splitlines()
-    assert header == "run,raw_mean,simulated_mean,simulated_sd,rank,rank_low,rank_high,top_1,top_2"
+def test_csv_has_its_columns():
+    header, first, *_ = VIEW.text(make_result(), "csv").splitlines()
+    assert header == "run,raw_mean,simulated_mean,simulated_sd,rank,rank_low,rank_high,top_1,top_3"
     assert first.startswith("good,0.6,")
-    assert first.endswith(",1,1,1,1.0,1.0")
     assert VIEW.text(make_single(), "csv").splitlines()[0].endswith("rank_high,top_1")
 
 
@@ -306,12 +245,3 @@ def test_runs_that_all_score_the_same_have_no_ranking_to_keep():
     text = VIEW.text(make_result(rank_correlation=tau), "table")
     assert "There is no ranking to compare" in text
     assert "nan" not in text
-
-
-def test_top_k_is_among_the_runs():
-    with pytest.raises(
-        sr.InputError, match="top must lie between 1 and 4, the number of runs, got 5"
-    ):
-        top_columns(5, 4)
-    assert top_columns(1, 4) == [1]
-    assert "P(top 3)" not in VIEW.text(make_result(), "table", top=1)

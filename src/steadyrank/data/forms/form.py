@@ -19,12 +19,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
-from steadyrank.data.read.csv_files import check_widths, is_missing, read_csv
 from steadyrank.data.read.json_files import as_text, describe, json_rows, value_of
-from steadyrank.data.read.limits import BOM, check_taken, largest_unfolded
 from steadyrank.data.read.parquet import column_names
 from steadyrank.data.read.sources import base_name, data_lines, head_of, kind_of, open_bytes
-from steadyrank.data.read.streams import is_file, open_again
+from steadyrank.data.read.streams import BOM, check_taken, is_file, largest_unfolded, open_again
+from steadyrank.data.read.tables import check_widths, is_missing, read_csv
 from steadyrank.data.scores import plain_value
 from steadyrank.errors import FormatError
 

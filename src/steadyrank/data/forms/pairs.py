@@ -13,9 +13,9 @@ import numpy as np
 
 from steadyrank.data.battles import Battles
 from steadyrank.data.forms.form import Source
-from steadyrank.data.read.csv_files import is_missing, read_csv
 from steadyrank.data.read.parquet import arrow_table
 from steadyrank.data.read.sources import open_bytes
+from steadyrank.data.read.tables import is_missing, read_csv
 from steadyrank.errors import InputError, unknown_column, warn
 from steadyrank.words import counted
 

@@ -14,11 +14,11 @@ from dataclasses import replace
 from typing import Any
 
 from steadyrank.data.forms.form import Cell, Recognises, Source
-from steadyrank.data.read.columns import check_name
-from steadyrank.data.read.csv_files import is_missing
+from steadyrank.data.interop.tables import check_name
 from steadyrank.data.read.json_files import as_text, describe, key_lines
-from steadyrank.data.read.limits import BOM
 from steadyrank.data.read.sources import open_bytes
+from steadyrank.data.read.streams import BOM
+from steadyrank.data.read.tables import is_missing
 from steadyrank.data.scores import plain_value
 from steadyrank.words import counted
 

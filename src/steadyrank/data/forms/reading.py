@@ -240,11 +240,7 @@ def read_parts(
     measure: str | None = None,
     columns: Mapping[str, str] | None = None,
 ) -> list[Part]:
-    """What the files below these paths hold; those that hold none of the forms are left out.
-
-    Empty where no file has a form. Beside files with scores of single samples, those that hold
-    only means are read for what they say about them, and otherwise left out.
-    """
+    """What the files below these paths hold; those that hold none of the forms are left out."""
     found: list[tuple[Source, Form]] = []
     others: list[str] = []
     for path in map(Path, paths):
@@ -305,11 +301,7 @@ def read_forms(
     by_dataset: bool = False,
     columns: Mapping[str, str] | None = None,
 ) -> Reading | None:
-    """Return what the files hold together; None if none of them has a form of the table.
-
-    `by_dataset` makes a leaderboard also of scores by topic. `columns` says what the columns of
-    battles are called, where they have other names.
-    """
+    """Return what the files hold together; None if none of them has a form of the table."""
     parts = read_parts(paths, form or ("battles" if columns else None), measure, columns)
     if not parts:
         return None

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from steadyrank.data.forms.form import NUMBERED, Cell, Grade, Source, numbers_in
-from steadyrank.data.read.csv_files import is_missing
+from steadyrank.data.read.tables import is_missing
 from steadyrank.data.scores import plain_value
 from steadyrank.words import counted
 

@@ -9,34 +9,34 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from steadyrank.data.facets import FACETS
-from steadyrank.data.ids import Ids, make_ids
+from steadyrank.data.facets import FACETS, NESTED
+from steadyrank.data.ids import make_ids
 from steadyrank.data.interop.tables import (
     DOCUMENT_NAMES,
     LONG_ROLES,
     RUN_NAMES,
     TOPIC_NAMES,
+    Rows,
     Table,
+    What,
     describe_type,
-    distinct_names,
     ids_of,
     is_named_tuple,
-    number_column,
+    rows_of_table,
     table_of,
     table_of_items,
-    text_column,
-    value_names,
 )
-from steadyrank.data.qrels import NOT_A_GRADE, Qrels, are_grades, build_qrels
+from steadyrank.data.qrels import Qrels, build_qrels
 from steadyrank.data.run import (
     INFINITE_SCORES,
+    OTHER_RUNS,
     Duplicates,
     Run,
     build_run,
@@ -44,7 +44,14 @@ from steadyrank.data.run import (
     oddity_warning,
     topic_names,
 )
-from steadyrank.data.scores import Scores, own_numbers, scores_from_cells
+from steadyrank.data.scores import (
+    AXES,
+    CellError,
+    Scores,
+    own_numbers,
+    scores_from_cells,
+    scores_from_codes,
+)
 from steadyrank.data.table_rules import tidy_scores
 from steadyrank.errors import InputError, arg, warn
 
@@ -53,10 +60,6 @@ NO_MEASURE = "score"
 
 DEFAULT_NAME = "run"
 """The name of a run that neither the caller nor the object names."""
-
-_RUN_OF_SCORES = LONG_ROLES["run"]
-_MEASURE_NAMES = LONG_ROLES["measure"]
-_CELL_NAMES = LONG_ROLES["value"]
 
 _TABLES = "a pandas, polars or pyarrow table"
 _ACCEPTED = {
@@ -67,24 +70,6 @@ _ACCEPTED = {
     "value": f"Scores, {_TABLES} of measure, run, topic and value, "
     "{topic: {measure: value}}, or named tuples such as ir_measures.Metric",
 }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Rows:
-    """Rows as `build_run` and `build_qrels` take them, and what they came in."""
-
-    kind: str
-    topics: list[str]
-    first_rows: np.ndarray
-    documents: Ids
-    values: np.ndarray
-    name: str | None = None
-
-    def place(self, row: int) -> str:
-        """Where a row stands, for an error's message."""
-        segment = int(np.searchsorted(self.first_rows, row, side="right")) - 1
-        names = f"topic {self.topics[segment]!r}, document {self.documents[row]!r}"
-        return f"{self.kind}, row {row} ({names})"
 
 
 def as_run(source: Any, *, name: str | None = None, duplicates: Duplicates = "error") -> Run:
@@ -130,10 +115,12 @@ def converted_run(source: Any, *, name: str | None, duplicates: Duplicates) -> t
     if isinstance(source, Run):
         return source if name is None else source.rename(name), "Run"
     check_duplicates(duplicates)
-    rows = _rows(source, "score", named=name is not None)
-    bad = np.flatnonzero(np.isnan(rows.values))
-    if len(bad):
-        raise InputError(f"{rows.place(int(bad[0]))}: the score is NaN, so its rank is undefined")
+    kind, rows = _rows(source, "score")
+    if name is None and rows.oddities.get(OTHER_RUNS):
+        raise InputError(
+            f"{kind}: its rows are of {rows.name!r} and other runs: give one run at a time, or say "
+            f"{arg('name=')} if the column does not name runs"
+        )
     run = build_run(
         name or rows.name or DEFAULT_NAME,
         rows.topics,
@@ -143,7 +130,7 @@ def converted_run(source: Any, *, name: str | None, duplicates: Duplicates) -> t
         duplicates=duplicates,
         oddities={INFINITE_SCORES: int(np.isinf(rows.values).sum())},
     )
-    return run, rows.kind
+    return run, kind
 
 
 def run_from_frame(frame: Any, *, name: str | None = None) -> Run:
@@ -192,14 +179,9 @@ def as_qrels(source: Any) -> Qrels:
     """
     if isinstance(source, Qrels):
         return source
-    rows = _rows(source, "relevance", named=True)
-    grades = rows.values
-    bad = np.flatnonzero(~are_grades(grades))
-    if len(bad):
-        where = rows.place(int(bad[0]))
-        raise InputError(f"{where}: {NOT_A_GRADE}, got {grades[bad[0]]}: is this a run?")
-    qrels = build_qrels(rows.topics, rows.first_rows, rows.documents, grades)
-    _warn(rows.kind, qrels.oddities)
+    kind, rows = _rows(source, "relevance")
+    qrels = build_qrels(rows.topics, rows.first_rows, rows.documents, rows.values)
+    _warn(kind, qrels.oddities)
     return qrels
 
 
@@ -242,67 +224,103 @@ def as_scores(source: Any, *, name: str | None = None, measure: str | None = Non
         table = _items(getattr(source, "per_query", source))
     if table is None:
         raise _refused(source, "value")
-    return tidy_scores(table.kind, _scores_of_table(table, name))
+    run = table.find(LONG_ROLES["run"])
+    if table.find(LONG_ROLES["measure"]) is None:
+        raise table.lacks(
+            "measure", ": PyTerrier gives it with perquery=True" if run is not None else ""
+        )
+    scores = long_scores(table, NO_MEASURE, "" if run is not None else _given(name))
+    return tidy_scores(str(table.where), scores if run is None else _renamed(scores, name))
+
+
+def long_scores(
+    table: Table,
+    measure: str,
+    run: str,
+    as_meant: Callable[[Sequence[tuple[str, ...]]], Sequence[tuple[str, ...]]] = tuple,
+    **options: Any,
+) -> Scores:
+    """The scores of a table with one in each row, of this measure or run where no column says it.
+
+    `as_meant` makes names of what was written in their place.
+    """
+    columns = {role: table.find(names) for role, names in LONG_ROLES.items()}
+    found = {name: place for name in FACETS if (place := table.find((name,))) is not None}
+    facets = {name: k for name, k in found.items() if any(c is not None for c in table.cells(k))}
+    if not len(table):
+        raise table.error(None, "empty: no scores")
+    values = table.numbers(table.need(LONG_ROLES["value"]), "value")
+    default = {"measure": measure, "run": run}
+    nobody = np.zeros(len(table), np.intp)
+    coded = [
+        ((default[axis],), nobody) if place is None else table.labels(place, axis)
+        for axis, place in ((axis, columns[axis]) for axis in AXES)
+    ]
+    labels, codes = zip(*coded, strict=True)
+    labels = as_meant(labels)
+    try:
+        if not facets:
+            return scores_from_codes(labels, codes, values, **options)
+        axes = [[names[k] for k in own] for names, own in zip(labels, codes, strict=True)]
+        more = {name: _facet(table, name, place) for name, place in facets.items()}
+        return scores_from_cells(axes[0], axes[1], axes[2], values, facets=more, **options)
+    except CellError as error:
+        raise table.error(error.row, error.args[0]) from None
+
+
+def _facet(table: Table, name: str, place: int) -> list[str]:
+    """A column of a facet; a single answer or draw may go without a name."""
+    cells = ["" if cell is None else cell for cell in table.cells(place)]
+    return list(map(str, cells)) if name in NESTED and "" in cells else _labels(table, place, name)
+
+
+def _labels(table: Table, place: int, what: str) -> list[str]:
+    names, codes = table.labels(place, what)
+    return [names[code] for code in codes.tolist()]
 
 
 def scores_in_table(source: Any, measure: str | None = None) -> Scores | None:
-    """Return the scores in a table or in columns of numbers; None for other objects.
-
-    A long table names topic and run; its values have one column, or one per measure. A wide one,
-    of `measure`, has topics down, in a column or in the index of pandas, and runs across. Columns
-    without a table are `scores_in_columns`.
-
-    >>> import pandas as pd
-    >>> frame = pd.DataFrame({"topic": [1, 2], "bm25": [0.1, 0.3], "splade": [0.2, 0.6]})
-    >>> scores_in_table(frame, "AP").mean()
-    array([[0.2, 0.4]])
-    """
+    """Return the scores in a table or in columns of numbers; None for other objects."""
     table = table_of(source)
     if table is None:
         return scores_in_columns(source, measure)
-    if table.pick(DOCUMENT_NAMES) is not None:
+    if table.find(DOCUMENT_NAMES) is not None:
         return None
-    run, value = table.pick(_RUN_OF_SCORES), table.pick(_CELL_NAMES)
-    if table.pick(_MEASURE_NAMES) is not None and value is not None:
-        return tidy_scores(table.kind, _scores_of_table(table, None))
-    topic = table.pick(TOPIC_NAMES)
+    run, value = table.find(LONG_ROLES["run"]), table.find(LONG_ROLES["value"])
+    topic = table.find(TOPIC_NAMES)
+    if value is not None and table.find(LONG_ROLES["measure"]) is not None:
+        scores = long_scores(table, NO_MEASURE, "" if run is not None else _given(None))
+        return tidy_scores(str(table.where), scores)
     has_index = hasattr(source, "rename_axis") and source.index.nlevels == 1
     if topic is None and has_index and (run is None or source.index.name is not None):
         return scores_in_table(source.rename_axis(index="topic").reset_index(), measure)
-    if topic is None:
+    if topic is None or (run is None and value is not None):
         return None
     if value is not None:
-        columns = {measure or NO_MEASURE: value}
-    else:
-        columns = {str(name): name for name in table.columns if name not in (topic, run, *FACETS)}
-    if not columns or (run is None and value is not None):
-        return None
+        return tidy_scores(str(table.where), long_scores(table, measure or NO_MEASURE, ""))
+    named = [
+        k for k, name in enumerate(table.header) if k not in (topic, run) and name not in FACETS
+    ]
     try:
-        cells = [number_column(table.column(c), f"{table.kind}, {c}") for c in columns.values()]
+        cells = [table.numbers(place, "value") for place in named]
     except InputError:
         return None
-    n, topics = len(columns), _labels(table, topic)
-    across = [str(name) for name in columns for _ in topics]
+    if not named:
+        return None
+    n, topics = len(named), _labels(table, topic, "topic")
+    across = [table.header[place] for place in named for _ in topics]
     if run is None:
         measures, runs = [measure or NO_MEASURE] * len(across), across
     else:
-        measures, runs = across, _labels(table, run, any_object=True) * n
-    held = {name: own for name in FACETS if (own := table.pick((name,))) is not None}
-    facets = {name: _labels(table, own, any_object=True) * n for name, own in held.items()}
-    found = _scores(measures, runs, topics * n, np.concatenate(cells), table.kind, facets)
-    return tidy_scores(table.kind, found)
+        measures, runs = across, _labels(table, run, "run") * n
+    held = {name: own for name in FACETS if (own := table.find((name,))) is not None}
+    facets = {name: _labels(table, own, name) * n for name, own in held.items()}
+    found = scores_from_cells(measures, runs, topics * n, np.concatenate(cells), facets=facets)
+    return tidy_scores(str(table.where), found)
 
 
 def scores_in_columns(source: Any, measure: str | None = None) -> Scores | None:
-    """Return the scores in a matrix [run, topic], or in `{run: numbers}`; None for other objects.
-
-    Topics are numbered from 1; of pandas' Series, their indexes name them.
-
-    >>> scores_in_columns({"bm25": [0.1, 0.3], "splade": [0.2, 0.6]}).mean()
-    array([[0.2, 0.4]])
-    >>> scores_in_columns(np.array([[0.1, 0.3], [0.2, 0.6]])).runs
-    ('run1', 'run2')
-    """
+    """Return the scores in a matrix [run, topic] or `{run: numbers}`; None for other objects."""
     is_matrix = isinstance(source, np.ndarray) and source.ndim == 2
     shape = source.shape if is_matrix else (0, 0)
     if is_matrix or (isinstance(source, (list, tuple)) and numbers_in(source[:1]) is None):
@@ -346,14 +364,7 @@ def numbers_in(column: Any) -> dict[str, float] | None:
 
 
 def single_runs(runs: Any) -> Iterator[tuple[str | None, Any]]:
-    """The single runs of what studies may be given, with their names where a dictionary names them.
-
-    A run, several, or some by name; a list of named tuples is one run, not many. Nothing is read
-    or converted yet.
-
-    >>> [name for name, _ in single_runs({"a": {"q1": {"d": 1}}, "b": {"q1": {"d": 2}}})]
-    ['a', 'b']
-    """
+    """The single runs of what studies are given, with names where a dictionary names them."""
     if isinstance(runs, Mapping) and not holds_one_run(runs):
         yield from ((str(name), run) for name, run in runs.items())
         return
@@ -364,16 +375,16 @@ def single_runs(runs: Any) -> Iterator[tuple[str | None, Any]]:
 def _runs_in_table(source: Any) -> list[Any]:
     """The parts of a table by the runs that a column names; other objects are one run."""
     table = table_of(source)
-    column = None if table is None else table.pick(RUN_NAMES)
-    if table is None or column is None or table.pick(DOCUMENT_NAMES) is None:
+    column = None if table is None else table.find(RUN_NAMES)
+    if table is None or column is None or table.find(DOCUMENT_NAMES) is None:
         return [source]
-    names = _labels(table, column, any_object=True)
-    if len(found := dict.fromkeys(names)) < 2:
+    names, codes = table.labels(column, "run")
+    if len(names) < 2:
         return [source]
-    rows = {name: [row for row, own in enumerate(names) if own == name] for name in found}
+    rows = [np.flatnonzero(codes == code) for code in range(len(names))]
     if hasattr(source, "iloc"):
-        return [source.iloc[own] for own in rows.values()]
-    return [source.take(own) if hasattr(source, "take") else source[own] for own in rows.values()]
+        return [source.iloc[own] for own in rows]
+    return [source.take(own) if hasattr(source, "take") else source[own] for own in rows]
 
 
 def _several(runs: Any) -> Iterable[Any]:
@@ -400,18 +411,20 @@ def holds_one_run(source: Any) -> bool:
     return table_of(source) is not None
 
 
-def _rows(source: Any, value: str, *, named: bool) -> _Rows:
-    """The rows of any object that holds a run (value "score") or judgments ("relevance")."""
+def _rows(source: Any, value: What) -> tuple[str, Rows]:
+    """What an object is, and its rows, of a run ("score") or of judgments ("relevance")."""
     library = _library(source)
     if library == "ranx":
         return _rows_of_ranx(source, value)
     table = table_of(_trectools_frame(source, value) if library == "trectools" else source)
     if table is None and isinstance(source, Mapping):
-        return _rows_of_dict(source, value)
+        topic_names(source, "score" if value == "score" else "grade")
+        contents = list(source.values())
+        return _rows_of_lists("dictionary", list(source), contents, value)
     table = _items(source) if table is None else table
     if table is None:
         raise _refused(source, value)
-    return _rows_of_table(table, value, named=named)
+    return str(table.where), rows_of_table(table, value)
 
 
 def _items(source: Any) -> Table | None:
@@ -436,52 +449,14 @@ def _refused(source: Any, value: str) -> InputError:
     return InputError(f"expected {_ACCEPTED[value]}; got {got}")
 
 
-def _rows_of_table(table: Table, value: str, *, named: bool) -> _Rows:
-    wanted = (TOPIC_NAMES, DOCUMENT_NAMES, value_names(value, table.columns))
-    columns = [table.find(names) for names in wanted]
-    topics, documents = (
-        text_column(table.column(column), f"{table.kind}, column {column!r}")
-        for column in columns[:2]
-    )
-    if len(topics) == 0:
-        raise InputError(f"{table.kind}: empty: no rows")
-    names, codes = distinct_names(topics)
-    starts = np.append(0, np.flatnonzero(np.diff(codes)) + 1)
-    where = f"{table.kind}, column {columns[2]!r}"
-    return _Rows(
-        kind=table.kind,
-        topics=[names[code] for code in codes[starts].tolist()],
-        first_rows=starts,
-        documents=ids_of(documents),
-        values=number_column(table.column(columns[2]), where),
-        name=None if named else _only_name(table),
-    )
-
-
-def _only_name(table: Table) -> str | None:
-    """The run that a table's rows belong to, where a column says so."""
-    column = table.pick(RUN_NAMES)
-    if column is None:
-        return None
-    where = f"{table.kind}, column {column!r}"
-    names, _ = distinct_names(text_column(table.column(column), where, any_object=True))
-    if len(names) > 1:
-        raise InputError(
-            f"{where}: names {len(names)} runs ({names[0]!r}, {names[1]!r}, …): give one run at a "
-            f"time, or say {arg('name=')} if the column does not name runs"
-        )
-    return names[0]
-
-
-def _rows_of_ranx(source: Any, value: str) -> _Rows:
+def _rows_of_ranx(source: Any, value: What) -> tuple[str, Rows]:
     expected = "Run" if value == "score" else "Qrels"
     if type(source).__name__ != expected:
         raise _refused(source, value)
     # Four times as fast as to_dict, which looks every document up again.
     topics, contents = source.get_query_ids(), source.get_doc_ids_and_scores()
-    documents = [list(content.keys()) for content in contents]
-    values = [list(content.values()) for content in contents]
-    return _rows_of_lists(f"ranx {expected}", topics, documents, values, source.name)
+    kind, rows = _rows_of_lists(f"ranx {expected}", topics, contents, value)
+    return kind, replace(rows, name=source.name or "")
 
 
 def _trectools_frame(source: Any, value: str) -> Any:
@@ -494,63 +469,24 @@ def _trectools_frame(source: Any, value: str) -> Any:
     return frame
 
 
-def _rows_of_dict(source: Mapping[Any, Any], value: str) -> _Rows:
-    topic_names(source, "score" if value == "score" else "grade")
-    documents = [list(documents) for documents in source.values()]
-    values = [list(documents.values()) for documents in source.values()]
-    return _rows_of_lists("dictionary", list(source), documents, values)
-
-
 def _rows_of_lists(
-    kind: str,
-    topics: list[Any],
-    documents: list[list[Any]],
-    values: list[list[Any]],
-    name: str | None = None,
-) -> _Rows:
-    """Rows from one list a topic; a topic without documents stays, unlike in a table."""
+    kind: str, topics: list[Any], contents: Sequence[Mapping[Any, Any]], value: What
+) -> tuple[str, Rows]:
+    """Rows from one mapping a topic; a topic without documents stays, unlike in a table."""
     if not topics:
         raise InputError(f"{kind}: empty: no topics")
-    names = text_column(topics, f"{kind}, topics")
-    flat = text_column(list(itertools.chain(*documents)), f"{kind}, documents")
-    return _Rows(
-        kind=kind,
-        topics=[raw.decode("utf-8", "surrogateescape") for raw in names.to_pylist()],
-        first_rows=np.cumsum([0, *map(len, documents[:-1])]),
-        documents=ids_of(flat) if len(flat) else make_ids([]),
-        values=number_column(list(itertools.chain(*values)), f"{kind}, values"),
-        name=name,
-    )
+    columns = [[*itertools.chain(*contents)], [*itertools.chain(*(c.values() for c in contents))]]
+    names = Table(f"{kind}, topics", ("topic",), [topics]).names(0, "topic")
+    held = Table(kind, ("document", "value"), columns)
+    documents = ids_of(held.names(0, "document")) if columns[0] else make_ids([])
+    firsts = np.cumsum([0, *map(len, contents[:-1])])
+    found = [raw.decode("utf-8", "surrogateescape") for raw in names.to_pylist()]
+    return kind, Rows(found, firsts, documents, held.numbers(1, value))
 
 
 def _warn(kind: str, oddities: Mapping[str, int]) -> None:
     for what, count in oddities.items():
-        message = f"{kind}: {oddity_warning(what, count)}"
-        warn(message)
-
-
-def _scores_of_table(table: Table, name: str | None) -> Scores:
-    run = table.pick(_RUN_OF_SCORES)
-    if run is not None and table.pick(_MEASURE_NAMES) is None:
-        raise InputError(
-            f"{table.kind}: expected columns measure, run, topic and value, got "
-            f"{', '.join(map(str, table.columns))}: PyTerrier gives them with perquery=True"
-        )
-    measures = _labels(table, table.find(_MEASURE_NAMES), any_object=True)
-    topics = _labels(table, table.find(TOPIC_NAMES))
-    runs = [_given(name)] * len(topics) if run is None else _labels(table, run)
-    column = table.find(_CELL_NAMES)
-    where = f"{table.kind}, column {column!r}"
-    held = {name: own for name in FACETS if (own := table.pick((name,))) is not None}
-    facets = {name: _labels(table, own, any_object=True) for name, own in held.items()}
-    scores = _scores(measures, runs, topics, table.column(column), where, facets)
-    return scores if run is None else _renamed(scores, name)
-
-
-def _labels(table: Table, column: str, *, any_object: bool = False) -> list[str]:
-    where = f"{table.kind}, column {column!r}"
-    names, codes = distinct_names(text_column(table.column(column), where, any_object=any_object))
-    return [names[code] for code in codes.tolist()]
+        warn(f"{kind}: {oddity_warning(what, count)}")
 
 
 def _scores_of_dict(source: Mapping[Any, Any], name: str | None) -> Scores:
@@ -572,21 +508,12 @@ def _scores_of_dict(source: Mapping[Any, Any], name: str | None) -> Scores:
 
 
 def _scores(
-    measures: Sequence[str],
-    runs: Sequence[str],
-    topics: Sequence[str],
-    values: Any,
-    where: str,
-    facets: Mapping[str, Sequence[str]] | None = None,
+    measures: Sequence[str], runs: Sequence[str], topics: Sequence[str], values: Any, where: str
 ) -> Scores:
     if not measures:
         raise InputError(f"{where}: empty: no scores")
-    numbers = number_column(values, where)
-    infinite = np.flatnonzero(np.isinf(numbers))
-    if len(infinite):
-        row = int(infinite[0])
-        raise InputError(f"{where}, row {row}: expected a score, got {numbers[row]}")
-    return scores_from_cells(measures, runs, topics, numbers, facets=facets)
+    numbers = Table(where, ("value",), [list(values)]).numbers(0, "value")
+    return scores_from_cells(measures, runs, topics, numbers)
 
 
 def _given(name: str | None) -> str:

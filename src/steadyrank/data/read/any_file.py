@@ -3,25 +3,33 @@
 from __future__ import annotations
 
 import glob
+import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from steadyrank.data.battles import Battles
 from steadyrank.data.forms.form import Source
+from steadyrank.data.forms.pairs import Columns, battles_of_columns
 from steadyrank.data.forms.reading import files_below, form_of, read_forms
-from steadyrank.data.interop.tables import DOCUMENT_NAMES, VALUE_NAMES, pick_column, plain_column
+from steadyrank.data.interop.tables import (
+    DOCUMENT_NAMES,
+    VALUE_NAMES,
+    pick_column,
+    plain_column,
+    table_of,
+)
 from steadyrank.data.leaderboard import Leaderboard
 from steadyrank.data.qrels import Qrels
-from steadyrank.data.read.csv_files import header_of, names_documents
 from steadyrank.data.read.datasets import is_dataset
 from steadyrank.data.read.parquet import column_names
-from steadyrank.data.read.qrels import read_qrels
+from steadyrank.data.read.run_files import read_qrels
 from steadyrank.data.read.runs import Runs, read_runs
 from steadyrank.data.read.score_files import is_long, read_scores
 from steadyrank.data.read.sources import PathLike, data_lines, head_of, kind_of, open_bytes
 from steadyrank.data.read.streams import is_readable, is_stream
+from steadyrank.data.read.tables import header_of, names_documents
 from steadyrank.data.scores import Scores
 from steadyrank.data.table_rules import is_blank, names_rows
 from steadyrank.errors import FormatError, InputError
@@ -81,10 +89,7 @@ def read(
 
 
 def holds_scores(path: Path, has_qrels: bool) -> bool:
-    """Whether a file has a score per measure, run and topic, and not a ranking.
-
-    JSON objects by topic are runs if there are judgments, and scores otherwise.
-    """
+    """Whether a file has a score per measure, run and topic, and not a ranking."""
     if not is_readable(path) or path.is_dir():
         return False
     source = Source(path)
@@ -109,10 +114,7 @@ def holds_scores(path: Path, has_qrels: bool) -> bool:
 
 
 def role_of_file(source: PathLike) -> Role | None:
-    """Return whether a path holds runs or judgments; None if its first line does not say.
-
-    Folders and patterns are runs.
-    """
+    """Return whether a path holds runs or judgments; None if its first line does not say."""
     path = Path(source)
     if is_dataset(source) or is_stream(path):
         return "qrels" if is_dataset(source) else None
@@ -136,14 +138,31 @@ def role_of_file(source: PathLike) -> Role | None:
 
 
 def role_of_columns(columns: Iterable[str]) -> Role | None:
-    """Return whether columns are those of judgments or of a run; None if neither.
-
-    >>> role_of_columns(["qid", "docno", "label"]), role_of_columns(["qid", "docno", "score"])
-    ('qrels', 'runs')
-    """
+    """Return whether columns are those of judgments or of a run; None if neither."""
     names = {plain_column(name) for name in columns}
     if names & GRADES:
         return "qrels"
     # BEIR and ranx also call grades scores.
     is_run = "score" in names and names.isdisjoint(("corpus_id", "q_id", "run_id", "measure"))
     return "runs" if is_run and pick_column(names, DOCUMENT_NAMES) else None
+
+
+def read_battles(
+    source: Any, *, columns: Mapping[str, str] | None = None, form: str | None = None
+) -> Battles:
+    """Return battles as they are, or those of a frame, of a file or of several."""
+    if isinstance(source, Battles):
+        return source
+    table = table_of(source)
+    if table is not None:
+        held: Columns = {name: table.cells(k) for k, name in enumerate(table.header)}
+        return battles_of_columns("the table", held, dict(columns or {}))
+    paths = [source] if isinstance(source, (str, os.PathLike)) else [*source]
+    found = read_forms(paths, form=form, columns=columns)
+    if found is None or not isinstance(found.data, Battles):
+        said = "" if found is None else f" {found.said}:"
+        raise InputError(
+            f"{paths[0]}:{said} expected battles, with columns model_a, model_b and winner; name "
+            "others with columns"
+        )
+    return found.data

@@ -17,8 +17,8 @@ from typing import Any
 from steadyrank.data.interop.objects import as_qrels
 from steadyrank.data.interop.tables import TOPIC_NAMES
 from steadyrank.data.qrels import Qrels
-from steadyrank.data.read.limits import inner_mark
 from steadyrank.data.read.sources import PathLike, open_bytes
+from steadyrank.data.read.streams import inner_mark
 from steadyrank.errors import FormatError, InputError, MachineError, unknown_name
 
 PREFIX = "irds:"
@@ -42,11 +42,7 @@ _LABELS = {
 
 
 def is_dataset(source: object) -> bool:
-    """Whether a name is a dataset of ir_datasets.
-
-    >>> is_dataset("irds:vaswani"), is_dataset("qrels.txt")
-    (True, False)
-    """
+    """Whether a name is a dataset of ir_datasets."""
     return isinstance(source, str) and source.startswith(PREFIX)
 
 

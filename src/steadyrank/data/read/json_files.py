@@ -17,10 +17,10 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from steadyrank.data.ids import Ids, make_ids
+from steadyrank.data.interop.tables import Rows, check_name, value_problem
 from steadyrank.data.qrels import are_grades
-from steadyrank.data.read.columns import Columns, check_name, value_problem
-from steadyrank.data.read.limits import BOM
 from steadyrank.data.read.sources import data_lines, open_bytes
+from steadyrank.data.read.streams import BOM
 from steadyrank.data.run import INFINITE_SCORES
 from steadyrank.errors import FormatError, InputError
 
@@ -51,13 +51,7 @@ class Members(list[tuple[str, Any]]):
 
 
 def value_of(path: Path, content: bytes) -> Any:
-    """The value of a JSON file, its objects as dictionaries; a name that occurs twice is refused.
-
-    >>> value_of(Path("a.json"), b'{"q1": {"map": 0.5,\\n"map": 1}}')
-    Traceback (most recent call last):
-        ...
-    steadyrank.errors.FormatError: a.json:2: 'map' occurs twice in one object: keep one
-    """
+    """The value of a JSON file; a name that occurs twice in an object is refused."""
     text = as_text(content)
     try:
         return _parsed(path, text, _distinct)
@@ -120,11 +114,7 @@ def _first_repeated(text: str) -> tuple[str, int | None]:
 
 
 def describe(value: Any) -> str:
-    """What to call a JSON value in an error.
-
-    >>> [describe(value) for value in ([], {}, None, "x", 1.5, True)]
-    ['a list', 'an object', 'null', "'x'", '1.5', 'true']
-    """
+    """What to call a JSON value in an error."""
     if isinstance(value, (dict, Members)):
         return "an object"
     if isinstance(value, list):
@@ -134,13 +124,13 @@ def describe(value: Any) -> str:
     return f"{value!r:.40}"
 
 
-def read_nested(path: Path, stream: BinaryIO, value: str) -> Columns:
+def read_nested(path: Path, stream: BinaryIO, value: str) -> Rows:
     """The rows of an opened JSON file, `value` being score or relevance."""
     text = as_text(stream.read().removeprefix(BOM))
     return _read_sound(path, text, value) or _read_any(path, text, value)
 
 
-def _read_sound(path: Path, text: str, value: str) -> Columns | None:
+def _read_sound(path: Path, text: str, value: str) -> Rows | None:
     """The rows of a file in which nothing is wrong and no name occurs twice; None of any other."""
     try:
         topics = json.loads(text, object_pairs_hook=_distinct, parse_int=float)
@@ -158,7 +148,7 @@ def _read_sound(path: Path, text: str, value: str) -> Columns | None:
     return _columns(path, [*topics], [*map(len, topics.values())], documents, values)
 
 
-def _read_any(path: Path, text: str, value: str) -> Columns:
+def _read_any(path: Path, text: str, value: str) -> Rows:
     """Return the rows of any file; defects are errors with their lines."""
     topics = _parsed(path, text, Members, parse_int=float)
     if not isinstance(topics, Members):
@@ -178,10 +168,10 @@ def _read_any(path: Path, text: str, value: str) -> Columns:
 
 def _columns(
     path: Path, topics: list[str], sizes: list[int], documents: Ids, values: np.ndarray
-) -> Columns:
+) -> Rows:
     odd = {INFINITE_SCORES: int(np.isinf(values).sum())}
     firsts, line_of = np.cumsum([0, *sizes[:-1]]), partial(_line_of_document, path)
-    return Columns(topics, firsts, documents, values, oddities=odd, line_of=line_of)
+    return Rows(topics, firsts, documents, values, oddities=odd, line_of=line_of)
 
 
 def _line_of_document(path: Path, row: int) -> int:

@@ -18,9 +18,9 @@ from steadyrank.data.forms.form import Cell
 from steadyrank.data.forms.reading import NO_NAME, leaderboard_from_cells, read_forms
 from steadyrank.data.interop.tables import describe_type, pick_column, table_of
 from steadyrank.data.leaderboard import Leaderboard, leaderboard_from_collections
-from steadyrank.data.read.csv_files import check_widths, place_of, read_texts
 from steadyrank.data.read.parquet import read_parquet_frame
 from steadyrank.data.read.sources import PathLike, kind_of, open_bytes
+from steadyrank.data.read.tables import check_widths, read_texts, table_of_rows
 from steadyrank.data.scores import Scores, plain_value
 from steadyrank.data.table_rules import (
     Numbered,
@@ -130,7 +130,8 @@ def _as_frame(source: Any) -> Any:
         return None
     import pandas as pd
 
-    return pd.DataFrame({name: table.column(name).to_pylist() for name in table.columns})
+    columns = map(table.cells, range(len(table.header)))
+    return pd.DataFrame(dict(zip(table.header, columns, strict=True)))
 
 
 def _from_frame(frame: Any, where: str = "the frame") -> Leaderboard:
@@ -167,8 +168,9 @@ def _from_rows(where: str, header: Sequence[str], rows: Numbered) -> Leaderboard
 
 
 def _from_long(where: str, header: list[str], rows: Numbered) -> Leaderboard:
+    table = table_of_rows(where, header, rows)
     places = [
-        place_of(where, header, known, rows)
+        table.find(known)
         for known in (RUN_COLUMNS, DATASET_COLUMNS, TYPE_COLUMNS, TOPIC_COLUMNS, VALUE_COLUMNS)
     ]
     cells: dict[tuple[str, str, str], Cell] = {}
@@ -273,18 +275,12 @@ def _check_percent(where: str, columns: Sequence[Sequence[str]]) -> None:
 def read_types(path: PathLike) -> dict[str, str]:
     """Datasets and their types, from a CSV with columns dataset (or task) and type."""
     where = Path(path)
-    header, rows = read_texts(where)
-    names = [name.strip() for name in header]
-    dataset, kind = (place_of(where, names, k, rows) for k in (DATASET_COLUMNS, TYPE_COLUMNS))
-    if dataset is None or kind is None:
-        got = ", ".join(names)[:200]
-        raise FormatError(where, f"expected columns 'dataset' and 'type', got {got!r}", 1)
-    check_widths(where, names, rows)
+    table = table_of_rows(where, *read_texts(where))
+    columns = [table.cells(table.need(known)) for known in (DATASET_COLUMNS, TYPE_COLUMNS)]
     types: dict[str, str] = {}
-    for line, fields in rows:
-        name = fields[dataset].strip()
-        if types.setdefault(name, fields[kind].strip()) != fields[kind].strip():
-            raise FormatError(where, f"dataset {name!r} has a second type: keep one", line)
+    for row, (name, kind) in enumerate(zip(*columns, strict=True)):
+        if types.setdefault(name, kind) != kind:
+            raise table.error(row, f"dataset {name!r} has a second type: keep one")
     return types
 
 

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from steadyrank.compute.memory import in_bytes
-from steadyrank.data.read.limits import largest_input
+from steadyrank.data.interop.tables import broken_parquet
 from steadyrank.data.read.sources import open_bytes
+from steadyrank.data.read.streams import largest_input
 from steadyrank.errors import FormatError, arg
 
 if TYPE_CHECKING:
@@ -95,12 +96,6 @@ def _opened(
         source.seek(0)
         file = pq.ParquetFile(source, page_checksum_verification=True, read_dictionary=texts)
     return file, columns, texts
-
-
-def broken_parquet(path: Path, error: Exception) -> FormatError:
-    """The error for a file that Arrow cannot read."""
-    reason = " ".join(str(error).split())[:200]
-    return FormatError(path, f"broken Parquet data ({reason}): write it again")
 
 
 def _too_large(path: Path, size: float) -> FormatError:

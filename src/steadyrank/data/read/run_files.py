@@ -6,44 +6,49 @@ oddity that does not is counted in the run.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
-
+from steadyrank.data.interop.objects import as_qrels
 from steadyrank.data.interop.tables import (
     DOCUMENT_NAMES,
     RUN_NAMES,
     TOPIC_NAMES,
     VALUE_NAMES,
-    distinct_names,
-    ids_of,
+    Rows,
+    What,
     pick_column,
     plain_column,
-    value_names,
+    rows_of_table,
 )
+from steadyrank.data.order import qrels_in_order
 from steadyrank.data.qrels import Qrels, build_qrels
-from steadyrank.data.read.columns import Columns, check_name
-from steadyrank.data.read.csv_files import names_documents, read_csv
+from steadyrank.data.read import datasets
 from steadyrank.data.read.json_files import json_rows, read_nested
 from steadyrank.data.read.parquet import record_batches
 from steadyrank.data.read.sources import Kind, PathLike, base_name, kind_of, open_bytes
 from steadyrank.data.read.streams import BoundedFile
-from steadyrank.data.read.tables import Table, What, csv_table, json_table, parquet_table
+from steadyrank.data.read.tables import (
+    csv_table,
+    json_table,
+    names_documents,
+    parquet_table,
+    read_csv,
+)
 from steadyrank.data.read.trec import Lines, first_tag, read_lines, read_opening
 from steadyrank.data.run import (
-    INFINITE_SCORES,
-    OTHER_RUNS,
     Duplicates,
     RepeatedDocument,
     Run,
     build_run,
     check_duplicates,
+    oddity_warning,
 )
-from steadyrank.errors import FormatError, InputError, unknown_name
+from steadyrank.errors import FormatError, InputError, unknown_name, warn
 
 NameFrom = Literal["tag", "file"]
 Form = Kind | Literal["csv"]
@@ -76,11 +81,7 @@ class Reading:
 
 
 def load_run(path: Path, reading: Reading, into: Lines | None = None, digest: Any = None) -> Run:
-    """Read one run without warnings; its oddities stay counted in the run.
-
-    Its columns use the memory of `into` if given. `digest`, an
-    object of hashlib, is given the file's bytes.
-    """
+    """Read one run without warnings; its oddities stay counted in the run."""
     with open_bytes(path, digest) as stream:
         rows = _rows(path, stream, "score", into)
     by_tag = reading.name_from == "tag"
@@ -127,7 +128,7 @@ def _form(stream: BoundedFile, value: str) -> Form:
     return "csv" if names_documents(stream) else kind
 
 
-def _rows(path: Path, stream: BoundedFile, value: What, into: Lines | None = None) -> Columns:
+def _rows(path: Path, stream: BoundedFile, value: What, into: Lines | None = None) -> Rows:
     """The rows of an opened file, `value` being score or relevance."""
     kind = _form(stream, value)
     if kind == "text":
@@ -135,62 +136,18 @@ def _rows(path: Path, stream: BoundedFile, value: What, into: Lines | None = Non
     if kind == "json":
         return read_nested(path, stream, value)
     if kind == "csv":
-        return _columns_of(csv_table(path, stream), value)
+        return rows_of_table(csv_table(path, stream), value)
     if kind == "json lines":
-        return _columns_of(json_table(path, stream), value)
+        return rows_of_table(json_table(path, stream), value)
     known = {*TOPIC_NAMES, *DOCUMENT_NAMES, *RUN_NAMES, *VALUE_NAMES[value], "score", "rank"}
 
     def choose(present: list[str]) -> list[str]:
         return [name for name in present if plain_column(name) in known]
 
-    return _columns_of(parquet_table(path, stream, choose), value)
+    return rows_of_table(parquet_table(path, stream, choose), value)
 
 
-def _columns_of(table: Table, value: What) -> Columns:
-    """Return topics, documents and numbers of a table that names them; ranks replace scores."""
-    topic, document = (table.need(names) for names in (TOPIC_NAMES, DOCUMENT_NAMES))
-    number = table.find(value_names(value, table.header))
-    by_rank = number is None and value == "score"
-    number = table.find(("rank",)) if by_rank else number
-    if number is None:
-        is_run = value == "relevance" and pick_column(table.header, ("score",)) is not None
-        raise table.lacks(value, ": is this a run?" if is_run else "")
-    if not len(table):
-        raise FormatError(table.path, "empty: no rows")
-    topics, documents = table.names(topic, "topic"), table.names(document, "document")
-    values = table.numbers(number, value)
-    values = -values if by_rank else values
-    names, codes = distinct_names(topics)
-    starts = np.flatnonzero(np.diff(codes, prepend=-1))
-    run, others = _run_of(table)
-    odd = {OTHER_RUNS: others, INFINITE_SCORES: int(np.isinf(values).sum())}
-    return Columns(
-        [names[code] for code in codes[starts].tolist()],
-        starts,
-        ids_of(documents),
-        values,
-        run,
-        odd if value == "score" else {},
-        line_of=table.lines.__getitem__,
-    )
-
-
-def _run_of(table: Table) -> tuple[str, int]:
-    """A run's name as a table has it, and how many rows have another."""
-    column = table.find(RUN_NAMES)
-    if column is None:
-        return "", 0
-    names, codes = table.distinct(column)
-    known = [code for code, name in enumerate(names) if name not in (None, "")]
-    if not known:
-        return "", 0
-    first = int(np.argmax(np.isin(codes, known)))
-    name = names[codes[first]]
-    check_name(Path(table.path), "run", name, table.lines[first])
-    return str(name), int((np.isin(codes, known) & (codes != codes[first])).sum())
-
-
-def _with_lines(error: RepeatedDocument, path: Path, rows: Columns) -> FormatError:
+def _with_lines(error: RepeatedDocument, path: Path, rows: Rows) -> FormatError:
     """The error of a file, with the lines of the two rows."""
     first, second = map(rows.line_of, error.rows)
     return FormatError(path, f"{error.what} (first on line {first}): {error.remedy}", second)
@@ -222,3 +179,46 @@ def _first_row(path: Path, stream: BoundedFile, kind: Form) -> dict[str, Any]:
         record_batches(path, stream, lambda there: [n for n in there if n.lower() in names])
     )
     return next(iter(piece.slice(0, 1).to_pylist()), {})
+
+
+def read_qrels(path: PathLike) -> Qrels:
+    """Read judgments.
+
+    Parameters
+    ----------
+    path : path
+        TREC text, three columns with or without BEIR's header, CSV with a header such as
+        `query_id,doc_id,relevance`, JSON `{topic: {document: grade}}`, JSON lines or Parquet,
+        packed or not; NTCIR's grades `L0`, `L1`, … are numbers; or `irds:` and an id of ir_datasets
+        (extra `steadyrank[ir]`).
+
+    Returns
+    -------
+    Qrels
+        The judgments.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import steadyrank as sr
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "qrels.txt"
+    >>> _ = file.write_text("301 0 d1 1\\n301 0 d2 0\\n")
+    >>> sr.read_qrels(file)
+    <Qrels: 1 topics, 2 judgments>
+    """
+    if datasets.is_dataset(path):
+        return datasets.load_qrels(str(path))
+    qrels = load_qrels(Path(path))
+    for what, count in qrels.oddities.items():
+        warn(f"{path}: {oddity_warning(what, count)}", stacklevel=3)
+    return qrels
+
+
+def judgments_of(source: Any) -> Qrels:
+    """The judgments in a file, or in whatever `as_qrels` takes, with topics in order."""
+    is_file = isinstance(source, (str, os.PathLike))
+    if is_file and Path(source).is_dir():
+        raise InputError(
+            f"{source}: expected a file of judgments, got a folder: are runs and judgments swapped?"
+        )
+    return qrels_in_order(read_qrels(source) if is_file else as_qrels(source))

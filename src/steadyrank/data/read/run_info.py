@@ -1,23 +1,23 @@
-"""What is known about runs and topics, from a CSV file or from a part of their names.
+"""What is known about runs and topics, and the names that somebody chose for runs.
 
-A file about runs has a column `run` and any of `team`, `system` and factors, one about topics a
-column `topic` and any of `cluster`, `weight` and segments.
-
-Unlike a run without a team, a topic without a row is refused: no weight, cluster or segment can be
-made up for it.
+Information comes from a CSV file or from a part of the names. A file about runs has a column `run`
+and any of `team`, `system` and factors, one about topics a column `topic` and any of `cluster`,
+`weight` and segments. Unlike a run without a team, a topic without a row is refused: no weight,
+cluster or segment can be made up for it.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+import csv
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from steadyrank.data.read.csv_files import check_widths, read_texts
-from steadyrank.data.read.sources import PathLike
+from steadyrank.data.read.sources import PathLike, base_name
+from steadyrank.data.read.tables import check_widths, read_texts
 from steadyrank.data.scores import Scores
-from steadyrank.errors import FormatError, InputError, unknown_name, warn
+from steadyrank.errors import FormatError, InputError, arg, check_pattern, unknown_name, warn
 from steadyrank.words import by_number, counted, some
 
 InfoRows = Mapping[str, Mapping[str, str]]
@@ -47,7 +47,7 @@ def describe_run(
     """What is known about one run; its row takes precedence over its name."""
     patterns = {"team": team_from, "system": system_from}
     of_name = {
-        column: first_group(pattern, name)
+        column: first_group(f"{column}_from", pattern, name)
         for column, pattern in patterns.items()
         if pattern is not None
     }
@@ -74,16 +74,14 @@ def info_columns(rows: Sequence[Mapping[str, str]]) -> dict[str, tuple[str, ...]
     return {key: tuple(row.get(key, "") for row in rows) for key in columns}
 
 
-def first_group(pattern: str, name: str) -> str:
+def first_group(option: str, pattern: str, name: str) -> str:
     """The first group of a regular expression searched in a name; the name itself if none."""
-    try:
-        match = re.search(pattern, name)
-    except (re.error, OverflowError, RecursionError) as error:
-        raise InputError(f"{pattern!r} is not a regular expression: {error}") from None
+    match = check_pattern(option, pattern).search(name)
     if match is None:
         return name
     if not match.groups():
-        raise InputError(f"{pattern!r} has no group: put the part that you want in parentheses")
+        told = f"{arg(option)} {pattern!r} has no group: put the part that you want in parentheses"
+        raise InputError(told, code="value")
     return match.group(1) or name
 
 
@@ -135,7 +133,9 @@ def describe_topics(
         return scores
     columns = dict(scores.topic_info)
     if cluster_from is not None:
-        columns["cluster"] = tuple(first_group(cluster_from, topic) for topic in scores.topics)
+        columns["cluster"] = tuple(
+            first_group("cluster_from", cluster_from, topic) for topic in scores.topics
+        )
     if topic_info is not None:
         columns |= _columns_of_file(Path(topic_info), scores.topics)
     return replace(scores, topic_info=columns)
@@ -151,3 +151,95 @@ def _columns_of_file(path: Path, topics: Sequence[str]) -> dict[str, tuple[str, 
         add = by_number(len(missing), "it", "them")
         raise InputError(f"{path}: {who} no row ({some(missing, 3)}): add {add}")
     return info_columns([rows[topic] for topic in topics])
+
+
+def read_names(names: Mapping[str, str] | PathLike) -> dict[str, str]:
+    """Name of a run, or of its file, to the name that is shown; no two may look the same."""
+    if isinstance(names, Mapping):
+        chosen, where = {str(run): str(name) for run, name in names.items()}, "names"
+    else:
+        chosen, where = dict(_lines(Path(names))), f"{arg('names')} {names}"
+    twice = [name for name, count in Counter(chosen.values()).items() if count > 1]
+    if twice:
+        raise InputError(
+            f"{where}: two runs would both be shown as {twice[0]!r}: give each its own name"
+        )
+    return chosen
+
+
+def _lines(path: Path) -> Iterator[tuple[str, str]]:
+    """Two columns between tabs, commas or, where there are neither, the first blank."""
+    where = f"{arg('names')} {path}"
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise InputError(f"{where}: cannot be read ({error.strerror})") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{where}: not UTF-8 text: save the file as UTF-8") from None
+    met: set[str] = set()
+    for place, line in enumerate(text.splitlines(), start=1):
+        if not line.strip():
+            continue
+        columns = [column.strip() for column in _columns(line)]
+        if len(columns) != 2 or not all(columns):
+            raise InputError(
+                f"{where}:{place}: expected two columns, the name of a run or of its file and "
+                f"the name to show, got {len(columns)} columns"
+            )
+        if columns[0] in met:
+            raise InputError(f"{where}:{place}: {columns[0]!r} occurs twice: keep one")
+        met.add(columns[0])
+        yield columns[0], columns[1]
+
+
+def _columns(line: str) -> list[str]:
+    if "\t" in line:
+        return line.split("\t")
+    return next(csv.reader([line])) if "," in line else line.split(maxsplit=1)
+
+
+def file_names(path: PathLike) -> set[str]:
+    """What a run may be called by its file: its path, its name, and that without endings."""
+    path = Path(path)
+    return {str(path), path.name, base_name(path), path.name.partition(".")[0]}
+
+
+def chosen_names(
+    names: Mapping[str, str], runs: Sequence[tuple[str, PathLike | None]]
+) -> list[str | None]:
+    """Return the chosen name of each run, found by its name or its file; None if there is none."""
+    keys = [{run} if path is None else {run, *file_names(path)} for run, path in runs]
+    for name in names:
+        if not any(name in known for known in keys):
+            known = [run for run, _ in runs]
+            raise unknown_name("run", name, known, where=f"in {arg('names')}")
+    chosen = [next((names[key] for key in names if key in known), None) for known in keys]
+    taken = Counter(name or run for name, (run, _) in zip(chosen, runs, strict=True))
+    for given in chosen:
+        if given is not None and taken[given] > 1:
+            told = f"{arg('names')}: two runs would be shown as {given!r}: give each its own name"
+            raise InputError(told)
+    return chosen
+
+
+def with_chosen_names(scores: Scores, names: Mapping[str, str] | PathLike | None) -> Scores:
+    """The scores with runs under the names that somebody chose, all exchanged at once."""
+    if names is None:
+        return scores
+    chosen = chosen_names(read_names(names), runs_with_files(scores))
+    runs = (name or run for name, run in zip(chosen, scores.runs, strict=True))
+    return replace(scores, runs=tuple(runs))
+
+
+def runs_with_files(scores: Scores) -> list[tuple[str, PathLike | None]]:
+    """The runs of scores, each with the file that it was read from, where that is known."""
+    files = scores.meta.get("files", {})
+    return [(run, files.get(run)) for run in scores.runs]
+
+
+def run_called(name: str | None, scores: Scores) -> str | None:
+    """The run of that name, or else the one whose file has it; any other name as it is."""
+    if name is None or name in scores.runs:
+        return name
+    there = [run for run, path in runs_with_files(scores) if path and name in file_names(path)]
+    return there[0] if len(there) == 1 else name

@@ -32,12 +32,17 @@ from steadyrank.compute.executors import (
 )
 from steadyrank.data.ids import PADDING, Ids
 from steadyrank.data.interop.objects import DEFAULT_NAME, converted_run, single_runs
-from steadyrank.data.read.limits import given_limit, limited_by
 from steadyrank.data.read.run_files import NameFrom, Reading, first_name, load_run
-from steadyrank.data.read.run_info import check_rows, describe_run, describe_runs, read_run_rows
-from steadyrank.data.read.run_names import chosen_names, read_names
+from steadyrank.data.read.run_info import (
+    check_rows,
+    chosen_names,
+    describe_run,
+    describe_runs,
+    read_names,
+    read_run_rows,
+)
 from steadyrank.data.read.sources import PathLike, base_name, find_files, matching_files
-from steadyrank.data.read.streams import digest_of, is_stream
+from steadyrank.data.read.streams import digest_of, given_limit, is_stream, limited_by
 from steadyrank.data.read.trec import Lines, spare_table
 from steadyrank.data.run import SCORES_RISE, Duplicates, Run, oddity_warning
 from steadyrank.errors import InputError, MachineError, warn

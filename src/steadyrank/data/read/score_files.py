@@ -15,27 +15,16 @@ from typing import Any
 
 import numpy as np
 
-from steadyrank.data.facets import FACETS, NESTED
 from steadyrank.data.forms.form import Source
 from steadyrank.data.forms.printed import SUMMARY
 from steadyrank.data.forms.reading import form_of, read_forms
-from steadyrank.data.interop.objects import NO_MEASURE
-from steadyrank.data.interop.tables import DOCUMENT_NAMES, LONG_ROLES, pick_column
-from steadyrank.data.read.csv_files import as_meant
+from steadyrank.data.interop.objects import NO_MEASURE, long_scores
+from steadyrank.data.interop.tables import DOCUMENT_NAMES, LONG_ROLES, Table, pick_column
 from steadyrank.data.read.sources import PathLike, base_name, kind_of, open_bytes
-from steadyrank.data.read.tables import Table, csv_table, json_table, parquet_table
-from steadyrank.data.scores import (
-    AXES,
-    CellError,
-    Disagreement,
-    Scores,
-    join_scores,
-    plain_value,
-    scores_from_cells,
-    scores_from_codes,
-)
+from steadyrank.data.read.tables import as_meant, csv_table, json_table, parquet_table
+from steadyrank.data.scores import AXES, Disagreement, Scores, join_scores, plain_value
 from steadyrank.data.table_rules import is_blank, names_rows, tell_of_index, tidy_scores
-from steadyrank.data.write.files import INFO, METADATA
+from steadyrank.data.write import INFO, METADATA
 from steadyrank.errors import FormatError, InputError, arg
 from steadyrank.visible import restored
 
@@ -144,11 +133,7 @@ def _holds(header: Sequence[str], role: str) -> bool:
 
 
 def is_long(header: Sequence[str]) -> bool:
-    """Whether columns are those of a long table of scores.
-
-    >>> [is_long(text.split()) for text in ("run topic value", "measure qid score", "topic value")]
-    [True, True, False]
-    """
+    """Whether columns are those of a long table of scores."""
     named = _holds(header, "run") or _holds(header, "measure")
     is_ranking = pick_column(header, DOCUMENT_NAMES) is not None
     return named and _holds(header, "topic") and _holds(header, "value") and not is_ranking
@@ -156,47 +141,24 @@ def is_long(header: Sequence[str]) -> bool:
 
 def _long_scores(table: Table, measure: str | None) -> Scores:
     """A value per row; what no column names is one measure, or the file's run."""
-    columns = {role: table.find(names) for role, names in LONG_ROLES.items()}
-    found = {name: place for name in FACETS if (place := table.find((name,))) is not None}
-    facets = {name: k for name, k in found.items() if any(c is not None for c in table.cells(k))}
-    if not len(table):
-        raise FormatError(table.path, "empty: no scores")
-    values = table.numbers(table.need(LONG_ROLES["value"]), "value")
-    default = {"measure": measure or NO_MEASURE, "run": base_name(Path(table.path))}
-    nobody = np.zeros(len(table), np.intp)
-    coded = [
-        ((default[axis],), nobody) if place is None else table.labels(place, axis)
-        for axis, place in ((axis, columns[axis]) for axis in AXES)
-    ]
-    labels, codes = zip(*coded, strict=True)
-    if table.is_csv:
-        labels = tuple(as_meant(labels))
-    if METADATA in table.metadata:
-        labels = tuple(tuple(map(restored, names)) for names in labels)
-    own = _own_metadata(table, dict(zip(AXES, map(len, labels), strict=True)))
-    meta = own.get("meta", {"source": str(table.path)})
-    try:
-        if not facets:
-            scores = scores_from_codes(labels, codes, values, meta=meta)
-            scores = replace(scores, **{key: own.get(key, {}) for key in INFO})
-            topics = [name for name in scores.topics if name != SUMMARY]
-            # ir_measures, which names no run, prints its means as well.
-            is_printed = columns["run"] is None and topics
-            return scores.select(topics=topics) if is_printed else scores
-        axes = [[names[k] for k in own] for names, own in zip(labels, codes, strict=True)]
-        more = {name: _facet(table, name, place) for name, place in facets.items()}
-        return scores_from_cells(axes[0], axes[1], axes[2], values, facets=more, meta=meta)
-    except CellError as error:
-        raise table.error(error.row, error.args[0]) from None
+    sizes: dict[str, int] = {}
+    own: dict[str, Any] = {}
 
+    def meant(labels: Sequence[tuple[str, ...]]) -> Sequence[tuple[str, ...]]:
+        sizes.update(zip(AXES, map(len, labels), strict=True))
+        own.update(_own_metadata(table, sizes))
+        if METADATA in table.metadata:
+            labels = [tuple(map(restored, names)) for names in labels]
+        return as_meant(labels) if table.is_csv else labels
 
-def _facet(table: Table, name: str, place: int) -> list[str]:
-    """A column of a facet; a single answer or draw may go without a name."""
-    cells = ["" if cell is None else cell for cell in table.cells(place)]
-    if name in NESTED and "" in cells:
-        return list(map(str, cells))
-    labels, codes = table.labels(place, name)
-    return [labels[code] for code in codes]
+    run = base_name(Path(table.where))
+    scores = long_scores(table, measure or NO_MEASURE, run, meant)
+    about = {key: own.get(key, {}) for key in INFO} if own else {}
+    scores = replace(scores, meta=own.get("meta", {"source": str(table.where)}), **about)
+    # ir_measures, which names no run, prints its means as well.
+    topics = [name for name in scores.topics if name != SUMMARY]
+    is_printed = topics and table.find(LONG_ROLES["run"]) is None
+    return scores.select(topics=topics) if is_printed else scores
 
 
 def _own_metadata(table: Table, sizes: Mapping[str, int]) -> dict[str, Any]:
@@ -212,7 +174,7 @@ def _own_metadata(table: Table, sizes: Mapping[str, int]) -> dict[str, Any]:
     except (ValueError, RecursionError, AttributeError):
         sound = False
     if not sound:
-        raise FormatError(table.path, "its steadyrank metadata are damaged: write the file again")
+        raise FormatError(table.where, "its steadyrank metadata are damaged: write the file again")
     return dict(own)
 
 
@@ -221,17 +183,17 @@ def _matrix(table: Table, measure: str, runs_in_rows: bool) -> Scores:
     naming, across = _places(table, runs_in_rows)
     runs_in_rows = runs_in_rows or names_rows(table.header[naming]) == "runs"
     if not len(table):
-        raise FormatError(table.path, "empty: a header but no scores")
+        raise table.error(None, "empty: a header but no scores")
     down = _distinct(table, naming, "run" if runs_in_rows else "topic")
     values = np.stack([table.numbers(place, "value") for place in across])
     names = as_meant([[table.header[place] for place in across], down])
     runs, topics = reversed(names) if runs_in_rows else names
     values = (values.T if runs_in_rows else values)[np.newaxis]
-    meta = {"source": str(table.path)}
+    meta = {"source": str(table.where)}
     try:
         return Scores(measures=(measure,), runs=runs, topics=topics, values=values, meta=meta)
     except InputError as error:
-        raise FormatError(table.path, error.args[0]) from None
+        raise FormatError(table.where, error.args[0]) from None
 
 
 def _distinct(table: Table, place: int, what: str) -> list[str]:
@@ -245,24 +207,24 @@ def _places(table: Table, runs_in_rows: bool) -> tuple[int, list[int]]:
     if len(header) < 2:
         what = "topics" if runs_in_rows else "runs"
         message = f"expected a header of {what}, got {', '.join(header)[:200]!r}"
-        raise FormatError(table.path, message, 1)
+        raise FormatError(table.where, message, 1)
     if "" in header[1:]:
         column = header.index("", 1) + 1
-        raise FormatError(table.path, f"column {column} has no name: name or remove it", 1)
+        raise FormatError(table.where, f"column {column} has no name: name or remove it", 1)
     kinds = [names_rows(heading) for heading in header]
     naming = 1 if is_blank(header[0]) and kinds[1] else 0
     if naming:
-        tell_of_index(table.path, header[0], header[1])
+        tell_of_index(table.where, header[0], header[1])
     kind = kinds[naming]
     if kind == "topics" and runs_in_rows:
         omit = f"omit {arg('runs_in_rows')}, or rename it"
         message = f"column {header[naming]!r} names topics: {omit}"
-        raise FormatError(table.path, message, 1)
+        raise FormatError(table.where, message, 1)
     is_number = plain_value(header[naming]) is not None
     are_numbers = all(plain_value(name) is not None for name in header[1:])
     if is_blank(header[naming]) and are_numbers and not runs_in_rows:
         raise FormatError(
-            table.path,
+            table.where,
             f"columns are named by numbers, such as {header[1]!r}, and the first heading, "
             f"{header[0]!r}, does not say what the rows are: name it 'run' if the columns are "
             "topics, or 'topic' if they are runs",
@@ -270,7 +232,7 @@ def _places(table: Table, runs_in_rows: bool) -> tuple[int, list[int]]:
         )
     if not (kind or is_blank(header[naming]) or (runs_in_rows and not is_number)):
         raise FormatError(
-            table.path,
+            table.where,
             f"the first heading, {header[0]!r}, does not say what the rows are: name it 'topic', "
             f"or 'run' where each row is a run (or give {arg('runs_in_rows=')}); if it is a run "
             "itself, put a column of topics before it",
@@ -285,5 +247,5 @@ def _places(table: Table, runs_in_rows: bool) -> tuple[int, list[int]]:
             message = f"{pair} name one thing, and differ: remove one"
             if kinds[twin] != kind:
                 message = f"{pair} name runs and topics: call the column of scores 'value'"
-            raise FormatError(table.path, message, 1)
+            raise FormatError(table.where, message, 1)
     return naming, [k for k in range(naming + 1, len(header)) if k not in twins]

@@ -20,11 +20,13 @@ from typing import Any, BinaryIO, Literal
 
 from steadyrank.data import PathLike as PathLike
 from steadyrank.data.ids import PADDING
-from steadyrank.data.read.limits import BOM, LONGEST_LINE, endless_line
 from steadyrank.data.read.streams import (
+    BOM,
+    LONGEST_LINE,
     PACKINGS,
     BoundedFile,
     Unfolding,
+    endless_line,
     is_broken,
     is_file,
     is_stream,
@@ -58,10 +60,7 @@ MANY_FILES = 1_000
 
 
 def find_files(patterns: PathLike | Iterable[PathLike]) -> list[Path]:
-    """Return the files for names, globs and folders, in order, each once.
-
-    The files of a folder are sorted by name, without hidden ones.
-    """
+    """Return the files for names, globs and folders, in order, each once."""
     if isinstance(patterns, (str, os.PathLike)):
         patterns = [patterns]
     found: dict[Path, None] = {}
@@ -109,11 +108,7 @@ def base_name(path: Path) -> str:
 
 @contextlib.contextmanager
 def open_bytes(path: Path, digest: Any = None, *, kept: bool = True) -> Iterator[BoundedFile]:
-    """The file's bytes, unpacked if need be; problems of the file as errors that name it.
-
-    `digest`, an object of hashlib, is given the bytes as they are on disk. `kept`: what is read
-    stays in memory, and must fit there.
-    """
+    """The file's bytes, unpacked if need be; problems of the file as errors that name it."""
     packing = None
     try:
         with open_again(path) as raw:

@@ -7,216 +7,38 @@ defect.
 
 from __future__ import annotations
 
+import csv
+import io
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
-from typing import Any, BinaryIO, Literal, NoReturn
-
-import numpy as np
+from typing import Any, BinaryIO
 
 from steadyrank.data.interop.tables import (
     DOCUMENT_NAMES,
     LONG_ROLES,
+    MISSING,
     RUN_NAMES,
     TOPIC_NAMES,
     VALUE_NAMES,
-    BadCell,
-    distinct_names,
-    is_text,
+    Table,
+    pick_column,
     plain_column,
-    text_column,
-    twin_columns,
 )
-from steadyrank.data.qrels import are_grades
-from steadyrank.data.read.columns import number_in, value_problem
-from steadyrank.data.read.csv_files import MISSING, check_widths, delimiter_of, is_missing, read_csv
-from steadyrank.data.read.json_files import describe, json_rows
-from steadyrank.data.read.limits import BOM
-from steadyrank.data.read.parquet import arrow_table, broken_parquet
-from steadyrank.data.read.sources import PathLike
-from steadyrank.data.scores import plain_value
+from steadyrank.data.read.json_files import json_rows
+from steadyrank.data.read.parquet import arrow_table
+from steadyrank.data.read.sources import PathLike, head_of, open_bytes
+from steadyrank.data.read.streams import BOM, LONGEST_LINE, check_blank, endless_line, inner_mark
+from steadyrank.data.table_rules import Numbered
+from steadyrank.data.write import armed, as_written
 from steadyrank.errors import FormatError
-
-What = Literal["score", "relevance", "value"]
-"""What numbers are: a run's scores, grades, or scores of a measure, which may be missing."""
 
 _NAMES = {*TOPIC_NAMES, *DOCUMENT_NAMES, *RUN_NAMES, *LONG_ROLES["measure"]}
 _NUMBERS = {*VALUE_NAMES["score"], *VALUE_NAMES["relevance"], *LONG_ROLES["value"], "rank"}
 
 _BLANKS = [chr(code) for code in range(0x3001) if chr(code).isspace() and chr(code) not in "\r\n"]
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """The columns of a file: Arrow's, or lists of Python's values where Arrow could not read it."""
-
-    path: PathLike
-    header: tuple[str, ...]
-    columns: Sequence[Any]
-    lines: Sequence[int]
-    """On which line each row stands; in Parquet, which has none, the number of the row."""
-    is_csv: bool = False
-    """Whether cells are texts, of which numbers have yet to be read."""
-    metadata: Mapping[bytes, bytes] = field(default_factory=dict)
-
-    def __len__(self) -> int:
-        return len(self.lines)
-
-    def find(self, names: tuple[str, ...]) -> int | None:
-        """The place of the column under the first of `names` that is there.
-
-        What holds the same thing under another name must be equal.
-        """
-        if not (same := twin_columns(self.header, names)):
-            return None
-        found, *twins = same
-        for other in twins:
-            places = [k for k, name in enumerate(self.header) if name in (found, other)]
-            first, second = map(self.cells, places[:2])
-            pairs = list(zip(first, second, strict=True))
-            if plain_column(other) == plain_column(found):
-                both = [self.lines[row] for row, pair in enumerate(pairs) if None not in pair]
-                line = both[0] if both and not self.is_csv else 1
-                raise FormatError(self.path, f"two columns are named {other!r}: rename one", line)
-            if differing := [row for row, (a, b) in enumerate(pairs) if a != b]:
-                message = f"columns {found!r} and {other!r} name one thing, and differ: remove one"
-                raise self.error(differing[0], message)
-        return self.header.index(found)
-
-    def need(self, names: tuple[str, ...]) -> int:
-        """As `find`; an error where there is no such column."""
-        if (found := self.find(names)) is None:
-            raise self.lacks(names[0])
-        return found
-
-    def lacks(self, name: str, remedy: str = "") -> FormatError:
-        """The error for a column that is not there."""
-        line = 1 if self.is_csv else next(iter(self.lines), None)
-        got = ", ".join(self.header)[:200]
-        return FormatError(self.path, f"expected a column {name!r}, got {got}{remedy}", line)
-
-    def error(self, row: int, message: str) -> FormatError:
-        """The error for a row, with its line."""
-        return FormatError(self.path, message, self.lines[row])
-
-    def cells(self, place: int) -> list[Any]:
-        """A column as Python's values."""
-        column = self.columns[place]
-        if isinstance(column, list):
-            return column
-        try:
-            values = column.to_pylist()
-        except (ValueError, OverflowError) as error:  # no UTF-8, or dates beyond all years
-            raise broken_parquet(Path(self.path), error) from None
-        if not self.is_csv:
-            return list(values)
-        return [cell.decode("utf-8", "surrogateescape") for cell in values]
-
-    def distinct(self, place: int) -> tuple[list[Any], np.ndarray]:
-        """The values of a column in their order of appearance, and which of them each row has."""
-        column = self.columns[place]
-        if isinstance(column, list):
-            places = {cell: code for code, cell in enumerate(dict.fromkeys(column))}
-            return [*places], np.array([places[cell] for cell in column], np.intp)
-        import pyarrow as pa
-
-        kind = column.type
-        if pa.types.is_nested(kind):
-            self._refuse_name(0, self.cells(place)[0], "run")
-        if pa.types.is_dictionary(kind):  # Its nulls have no code.
-            column = column.cast(kind.value_type)
-        coded = column.combine_chunks().dictionary_encode(null_encoding="encode")
-        kept = replace(self, columns=[coded.dictionary])
-        return kept.cells(0), coded.indices.to_numpy(zero_copy_only=False)
-
-    def names(self, place: int, what: str) -> Any:
-        """A column of names as Arrow's bytes; `what` they name is said where one is wrong."""
-        import pyarrow as pa
-
-        column = self.columns[place]
-        try:
-            if not isinstance(column, list) and not self.is_csv:
-                encoded = pa.types.is_dictionary(column.type)
-                inner = column.type.value_type if encoded else column.type
-                if pa.types.is_binary(inner) or pa.types.is_large_binary(inner):
-                    self._refuse_name(0, self.cells(place)[0], what)  # bytes may be no text
-                if is_text(column.type):
-                    column.validate(full=True)  # Arrow takes any bytes for text
-            return text_column(column, str(self.path))
-        except BadCell as error:
-            self._refuse_name(error.row, self.cells(place)[error.row], what)
-        except pa.ArrowInvalid as error:
-            raise broken_parquet(Path(self.path), error) from None
-
-    def _refuse_name(self, row: int, cell: Any, what: str) -> NoReturn:
-        shown = repr(str(cell)[:40])
-        is_half = isinstance(cell, str) and cell != ""
-        message = f"expected a name as {what}, got {shown}"
-        raise self.error(row, f"the {what} {shown} is not valid text" if is_half else message)
-
-    def labels(self, place: int, what: str) -> tuple[tuple[str, ...], np.ndarray]:
-        """A column's names in their order of appearance, and which of them each row has."""
-        column = self.columns[place]
-        if self.is_csv and isinstance(column, list) and all(column):  # texts, and none is empty
-            names, codes = self.distinct(place)
-            return tuple(names), codes
-        names, codes = distinct_names(self.names(place, what))
-        return tuple(names), codes.astype(np.intp)
-
-    def numbers(self, place: int, what: What) -> np.ndarray:
-        """A column of numbers as float64; NaN where a value is missing."""
-        values = self._plain_numbers(place, what)
-        if values is None or not _are_sound(values, what):
-            cells = enumerate(self.cells(place))
-            numbers = [self._number(row, cell, what) for row, cell in cells]
-            values = np.array(numbers, np.float64)
-        return values
-
-    def _plain_numbers(self, place: int, what: What) -> np.ndarray | None:
-        """The numbers of a column of Arrow's, or None where some cells are no plain numbers."""
-        column = self.columns[place]
-        if isinstance(column, list):
-            return None
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        try:
-            if self.is_csv:
-                column = column.cast(pa.large_string())
-                if what == "value":
-                    missing = pa.array(sorted(MISSING), pa.large_string())
-                    absent = pc.is_in(pc.utf8_lower(column), value_set=missing)
-                    column = pc.if_else(absent, pa.scalar(None, pa.large_string()), column)
-                column = column.cast(pa.float64())
-        except pa.ArrowInvalid:
-            return None
-        if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
-            return None
-        return np.array(column.to_numpy(zero_copy_only=False), np.float64)
-
-    def _number(self, row: int, cell: Any, what: What) -> float:
-        if what != "value":
-            number = number_in(cell, whole=what == "relevance") if self.is_csv else cell
-            if problem := value_problem(number, what):
-                raise self.error(row, problem)
-            return float(number)
-        if cell is None or (self.is_csv and is_missing(cell)):
-            return np.nan
-        number = plain_value(cell) if self.is_csv else cell
-        try:
-            if isinstance(number, (int, float)) and not np.isinf(float(number)):
-                return float(number)
-        except OverflowError:
-            pass
-        raise self.error(row, f"expected a score, got {describe(cell)}")
-
-
-def _are_sound(values: np.ndarray, what: What) -> bool:
-    if what == "value":
-        return not np.isinf(values).any()
-    return not np.isnan(values).any() and (what == "score" or bool(are_grades(values).all()))
-
 
 ARROW_FROM = 100_000
 """Bytes from which on Arrow reads CSV: shorter files are read before Arrow is imported."""
@@ -233,11 +55,16 @@ def csv_table(path: Path, stream: BinaryIO) -> Table:
     if plain is not None:
         return Table(path, header, plain.columns, range(2, 2 + plain.num_rows), is_csv=True)
     (_, names), *rows = read_csv(path)
-    check_widths(path, names, rows)
+    return table_of_rows(path, names, rows)
+
+
+def table_of_rows(where: PathLike, header: Sequence[str], rows: Numbered) -> Table:
+    """The table of rows of text, each with the number of its line, without blanks around cells."""
+    check_widths(where, header, rows)
     cells = [[cell.strip() for cell in fields] for _, fields in rows]
-    columns = [list(column) for column in zip(*cells, strict=True)] or [[] for _ in names]
-    lines = [line for line, _ in rows]
-    return Table(path, tuple(name.strip() for name in names), columns, lines, is_csv=True)
+    columns = [list(column) for column in zip(*cells, strict=True)] or [[] for _ in header]
+    names = tuple(name.strip() for name in header)
+    return Table(where, names, columns, [line for line, _ in rows], is_csv=True)
 
 
 def _plain_csv(content: bytes, n_columns: int, delimiter: bytes) -> Any:
@@ -324,3 +151,83 @@ def parquet_table(path: Path, stream: BinaryIO, choose: Any = list) -> Table:
     header = tuple(table.column_names)
     own = table.schema.metadata or {}
     return Table(path, header, table.columns, range(1, 1 + table.num_rows), metadata=own)
+
+
+_QUOTED_PART = re.compile('"[^"]*"?')
+_DELIMITERS = ",\t;"
+
+
+def read_csv(path: Path, *, delimiter: str | None = None) -> Iterator[tuple[int, list[str]]]:
+    """The header, as it is, then the rows that are not blank, each with the number of its line."""
+    with open_bytes(path) as stream:
+        text = io.TextIOWrapper(stream, "utf-8-sig", "surrogateescape", newline="")
+        first = text.readline(LONGEST_LINE)
+        chosen = delimiter or delimiter_of(first)
+        lines = iter(lambda: text.readline(LONGEST_LINE), "")
+        checked = _of_text(path, chain([first], lines), lambda: rows.line_num + 1)
+        rows = csv.reader(checked, delimiter=chosen, strict=True)
+        try:
+            yield 1, next(rows, [])
+            yield from ((rows.line_num, fields) for fields in rows if any(fields))
+        except csv.Error as error:
+            raise FormatError(path, f"not CSV: {error}", max(rows.line_num, 1)) from None
+
+
+def delimiter_of(line: str) -> str:
+    """The first of comma, tab and semicolon that a line has outside quotes."""
+    bare = _QUOTED_PART.sub("", line)
+    return next((d for d in _DELIMITERS if d in bare), ",")
+
+
+def names_documents(stream: BinaryIO) -> bool:
+    """Whether an opened text file begins with the header of a run or of judgments as CSV."""
+    header = header_of(stream)
+    return all(pick_column(header, names) for names in (TOPIC_NAMES, DOCUMENT_NAMES))
+
+
+def header_of(stream: BinaryIO) -> list[str]:
+    """The cells of the first line of an opened text file, without blanks around them."""
+    lines = head_of(stream).decode("utf-8", "surrogateescape").splitlines()[:1]
+    cells = next(csv.reader(lines, delimiter=delimiter_of("".join(lines))), [])
+    return [cell.strip() for cell in cells]
+
+
+def _of_text(path: Path, lines: Iterable[str], number: Callable[[], int]) -> Iterator[str]:
+    """Yield the lines; an error instead of a line that does not end, or of endless blank lines."""
+    blank = 0
+    for line in lines:
+        if len(line) >= LONGEST_LINE:
+            raise endless_line(path)
+        if line >= "\ufeff" and line[0] == "\ufeff":
+            raise inner_mark(path, number())
+        blank = blank + 1 if line.isspace() else 0
+        if blank:
+            check_blank(path, blank)
+        yield line
+
+
+def read_texts(path: Path, *, delimiter: str | None = None) -> tuple[list[str], Numbered]:
+    """The header and the rows of a CSV file as they were meant, whatever a spreadsheet would do."""
+    (_, header), *rows = read_csv(path, delimiter=delimiter)
+    if as_written([header, *(fields for _, fields in rows)]):
+        return header, rows
+    return list(map(armed, header)), [(line, list(map(armed, fields))) for line, fields in rows]
+
+
+def check_widths(where: PathLike, header: Sequence[str], rows: Numbered) -> None:
+    """Refuse a row that has more or fewer cells than the header."""
+    for line, fields in rows:
+        if len(fields) != len(header):
+            raise FormatError(where, f"expected {len(header)} columns, got {len(fields)}", line)
+
+
+def is_missing(text: str) -> bool:
+    """Whether a cell says that there is no score."""
+    return text.lower() in MISSING
+
+
+def as_meant(columns: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
+    """Columns of names, without what keeps some from acting on spreadsheets and terminals."""
+    if as_written(columns):
+        return list(map(tuple, columns))
+    return [tuple(map(armed, names)) for names in columns]

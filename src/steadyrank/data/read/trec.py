@@ -21,13 +21,18 @@ from pathlib import Path
 import numpy as np
 
 from steadyrank.data.ids import PADDING, Ids
-from steadyrank.data.interop.tables import DOCUMENT_NAMES, TOPIC_NAMES, VALUE_NAMES, plain_column
+from steadyrank.data.interop.tables import (
+    DOCUMENT_NAMES,
+    TOPIC_NAMES,
+    VALUE_NAMES,
+    Rows,
+    number_in,
+    plain_column,
+)
 from steadyrank.data.qrels import NOT_A_GRADE, are_grades
 from steadyrank.data.read import lines
-from steadyrank.data.read.columns import Columns, number_in
-from steadyrank.data.read.limits import BOM, inner_mark
 from steadyrank.data.read.sources import CHUNK, line_chunks, line_of_byte, line_of_row
-from steadyrank.data.read.streams import BoundedFile, size_of
+from steadyrank.data.read.streams import BOM, BoundedFile, inner_mark, size_of
 from steadyrank.data.run import INFINITE_SCORES, LONG_LINES, OTHER_TAGS
 from steadyrank.errors import FormatError
 
@@ -203,11 +208,11 @@ class Lines:
             self.hard = np.empty((rows, 3), np.int64)
         return self.segments, self.hard
 
-    def columns(self, path: Path) -> Columns:
+    def columns(self, path: Path) -> Rows:
         """The rows, in the table's own memory."""
         n = self.n_rows
         ids = self.ids[: int(self.id_offsets[n]) + PADDING]
-        return Columns(
+        return Rows(
             self.topics,
             np.array(self.first_rows),
             Ids(ids, self.id_offsets[: n + 1], self.hashes[:n]),
@@ -228,11 +233,7 @@ class Lines:
         return int((after < before).sum()), int((after > before).sum())
 
     def make_room(self, rows: int, id_bytes: int, share: float) -> None:
-        """Make room for more rows and id bytes, and for the estimated rest of the file.
-
-        `share` is the part of the file read so far, so that columns are made once at
-        about their final size; where it is not known, they grow by half.
-        """
+        """Make room for more rows and id bytes, and for the estimated rest of the file."""
         used = int(self.id_offsets[self.n_rows])
         if self.n_rows + rows <= len(self.values) and used + id_bytes <= len(self.ids):
             return
@@ -408,13 +409,7 @@ def _exact_number(table: Lines, path: Path, text: bytes, offset: int, is_run: bo
 
 
 def run_metadata(comments: Iterable[str]) -> dict[str, str]:
-    """The columns of run information that comment lines hold.
-
-    A nested name is written with dots, but for the team and the tag, which every command knows.
-
-    >>> run_metadata(["# ir_metadata.start", "# actor:", "#   team: IRLab", "# ir_metadata.end"])
-    {'team': 'IRLab'}
-    """
+    """The columns of run information that comment lines hold."""
     columns: dict[str, str] = {}
     for name, value in _members(_block(comments)):
         known = "team" if name == "actor.team" else name

@@ -92,10 +92,9 @@ def _longest(blocks):
 
 
 def _bound_pairs(holes, how, pairs, out):
-    """Write the largest first - second of each pair to out[pair, topic].
+    """Write the largest first - second of each pair, which share the second, to out[pair, topic].
 
-    The pairs share the second ranking. The global `largest` computes one difference; `how` is its
-    argument that depends on the measure.
+    The global `largest` computes one difference; its argument `how` depends on the measure.
     """
     n_topics = len(holes.hole_blocks) - 1
     size = 2 * _longest(holes.blocks) + 2
@@ -171,11 +170,7 @@ def _ideal(sums, n):
 
 @inlined
 def _choices(room, n, n_others):
-    """Write the total worth of the best j documents for every j; return the number of choices.
-
-    Differences are ascending. `n_others` documents in neither ranking are worth 0: they are taken
-    all or none, between documents worth more and documents worth less.
-    """
+    """Write the total worth of the best j documents for every j; return the number of choices."""
     differences, worth, counts = room.differences, room.worth, room.counts
     worth[0] = 0.0
     counts[0] = 0
@@ -199,9 +194,8 @@ def _choices(room, n, n_others):
 def _best_grades(rate, n_choices, least, ideal, t, room):
     """Find the grades that maximise numerator - rate × normaliser; return what they add to both.
 
-    For each g, the documents of grade g and above are the best j_g, and j_g increases as g falls.
-    Going down from the highest grade, work[0, j] is the largest value with at most choice j so far,
-    work[1, j] and work[2, j] its numerator and normaliser.
+    For each g, the documents of grade g and above are the best j_g, and j_g increases as g falls:
+    work[0, j] is the largest value with at most choice j so far, work[1:, j] its two parts.
     """
     work, steps = room.work, ideal.steps
     for j in range(n_choices):
@@ -225,10 +219,7 @@ def _best_grades(rate, n_choices, least, ideal, t, room):
 
 @inlined
 def _dinkelbach(judged, n, n_others, ideal, t, room):
-    """Return the largest (judged + gained) / normaliser over all completions.
-
-    The n differences are ascending.
-    """
+    """Return the largest (judged + gained) / normaliser over all completions."""
     n_choices = _choices(room, n, n_others)
     if len(ideal.steps) == 0:
         return 0.0
@@ -313,11 +304,7 @@ ratio_bounds = specialised(_bound_pairs, "ratio_bounds", how=kernel, largest=_la
 
 @kernel
 def average_precision_bounds(blocks, ranks, judged_blocks, judged_ranks, relevant, n_outside, out):
-    """Write the smallest and the largest AP of each cell over all completions to out [2, cell].
-
-    Relevant judged documents are at judged_ranks; `relevant` is R; n_outside are the numbers of
-    holes of the topic that are not in the ranking.
-    """
+    """Write the smallest and the largest AP of each cell to out [2, cell]."""
     for c in range(len(blocks) - 1):
         holes = ranks[blocks[c] : blocks[c + 1]]
         known = judged_ranks[judged_blocks[c] : judged_blocks[c + 1]]
@@ -364,12 +351,11 @@ def _smallest_precision(holes, known, total, relevant, n_outside):
 
 @kernel
 def document_shares(open_holes, judged, top, is_ap, of_holes, of_judged):
-    """Write the least and the most that each document can add to AP · R or to ERR.
+    """Write the least and the most [2, document] that each document can add to AP · R or to ERR.
 
-    `of_holes` [2, hole] and `of_judged` [2, judged document] hold least and most. For AP this is
-    the precision at the document, if relevant; for ERR the probability to reach it, over its rank.
-    `open_holes` are blocks and ranks; `judged` are blocks, ranks and the probability to stop at the
-    document, which its share includes. `top` is the largest probability to stop at a hole.
+    For AP this is the precision at the document, if relevant; for ERR the probability to reach it,
+    over its rank. `judged` has the probability to stop at a document, which its share includes;
+    `top` is the largest probability to stop at a hole.
     """
     (blocks, ranks), (judged_blocks, judged_ranks, stop) = open_holes, judged
     for c in range(len(blocks) - 1):
@@ -467,11 +453,7 @@ def _largest_of_all(few, a, b, t, number, n):
 
 @kernel
 def try_all(few, pairs, counts, out):
-    """Lower out[pair, topic] to the largest difference if the two rankings have few holes.
-
-    Writes to counts[pair, topic] the number of holes in either ranking, or in one of them if that
-    is too many already. If `out` is empty, holes are only counted.
-    """
+    """Lower out[pair, topic] to the largest difference if the two rankings have few holes."""
     n_topics = len(few.hole_blocks) - 1
     number = np.full(few.hole_blocks[-1] + 1, -1)
     for p in range(len(pairs)):
@@ -511,27 +493,6 @@ def try_favoured(few, pairs, out):
             out[p, t] = total / n_relevant if n_relevant > 0 else 0.0
             for hole in range(few.hole_blocks[t], few.hole_blocks[t + 1]):
                 ranks[0, hole] = ranks[1, hole] = 0.0
-
-
-@kernel
-def draw_grades(x, coefficients, effects, uniform, out):
-    """Write for each hole the highest grade whose probability exceeds a uniform random number.
-
-    The probability is that of at least this grade. x [grade from 1 on, hole, feature]; effects
-    [hole] of its topic and its run change the probability of being relevant.
-    """
-    n_grades, n_features = coefficients.shape
-    for i in range(len(uniform)):
-        reach = 1.0
-        out[i] = 0
-        for g in range(n_grades):
-            logit = effects[i] if g == 0 else 0.0
-            for k in range(n_features):
-                logit += coefficients[g, k] * x[g, i, k]
-            reach /= 1.0 + np.exp(-logit)
-            if uniform[i] >= reach:
-                break
-            out[i] = g + 1
 
 
 @kernel

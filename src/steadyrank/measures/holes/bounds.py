@@ -5,7 +5,7 @@ document without a judgment that some run retrieves, at any rank, for a judged t
 no run retrieves are not relevant in any completion. Topics have no document in common, so the
 bounds of a mean over topics are the means of their bounds, and what follows is about one topic.
 
-**Linear** (P, RBP, SetP, NumRelRet, Judged): s_A(x) = J_A + sum over holes of w_A(d) g(x_d), with
+**Linear** (P, RBP, SetP, NumRelRet): s_A(x) = J_A + sum over holes of w_A(d) g(x_d), with
 g from 0 to g_max. The difference of two runs is J_A - J_B + sum (w_A(d) - w_B(d)) g(x_d). Each
 grade is free, so the largest value has g_max where w_A > w_B and 0 elsewhere: *exact*. RBP's
 residual is the highest bound minus the score.
@@ -50,6 +50,19 @@ list, falls with every grade of the ideal list for a given ranking, and is at mo
 in the ranking and at the top in the ideal list are a lower bound, the reverse an upper one (1 where
 no judged document is relevant): *outer*.
 
+**AP, jointly.** A document d has u_d = 1 / rank in the first ranking and v_d in the second, 0 if it
+is not there.
+The sum S of precisions of a ranking is the sum of min(u_i, u_j) over the unordered pairs i <= j of
+relevant documents, since the lower one of a pair counts the other. So with
+a_ij = min(u_i, u_j) - min(v_i, v_j) the difference of two S is the sum of a_ij over relevant pairs:
+a constant over the judged ones, l_d for a relevant hole d with itself and with the judged ones, and
+a_de for two relevant holes, half of it for either.
+
+If n holes are relevant, a hole has n - 1 partners, whose a_de are at most its n - 1 largest, with
+the sum T_d(n - 1): it adds at most c_d(n) = l_d + T_d(n - 1) / 2. The sum of the n largest c_d(n)
+is a bound (Gilmore 1962, Lawler 1963, for the quadratic assignment problem); all n are tried. If
+the rankings are the same, every a_ij is 0, and so is the bound.
+
 `documents_to_judge` ranks the holes by how much their judgment could still change.
 """
 
@@ -64,10 +77,7 @@ import numpy as np
 from steadyrank.compute.executors import map_in_order, workers
 from steadyrank.measures.holes import bound_kernels
 from steadyrank.measures.holes.bound_kernels import FewHoles, HoleWeights, Normaliser
-from steadyrank.measures.holes.joint_precision import MOST_HOLES as MOST_JOINT
-from steadyrank.measures.holes.joint_precision import joint_limit
-from steadyrank.measures.holes.lists import CellEntries, Lists
-from steadyrank.measures.holes.measures import HoledMeasure, Rankings
+from steadyrank.measures.holes.lists import CellEntries, HoledMeasure, Lists, Rankings
 
 PAIRS_A_TASK = 256
 
@@ -77,6 +87,12 @@ MOST_WORK = 1e9
 
 MOST_JOINT_WORK = 1e9
 """Pairs of holes of all pairs of runs and topics above which undecided pairs keep wider bounds."""
+
+MOST_JOINT = 2048
+"""Largest number of holes of a topic; a matrix of their pairs is sorted."""
+
+N_FIRST = 16
+"""How many numbers of relevant holes are tried first, to rule out most of the others."""
 
 Writing = Callable[[np.ndarray, np.ndarray], None]
 """Writes the largest differences [pair, topic] of pairs that share the second run."""
@@ -136,8 +152,6 @@ def _run_bounds(rankings: Rankings, measure: HoledMeasure) -> tuple[np.ndarray, 
     top = np.full(lists.n_open, measure.top_grade, np.int32)
     recipe = measure.recipe
     if measure.family != "other":
-        if measure.measure.name == "Judged":
-            return _judged_bounds(lists, measure)
         return rankings.scores(recipe, nothing), rankings.scores(recipe, top)
     n_graded = rankings.n_graded.copy()
     n_graded[:, -1] += lists.n_deeper  # holes below the cutoff lengthen the ideal list too
@@ -147,13 +161,6 @@ def _run_bounds(rankings: Rankings, measure: HoledMeasure) -> tuple[np.ndarray, 
     has_holes = np.diff(lists.open.blocks).reshape(lowest.shape) > 0
     barren = lists.qrels.best_grades < recipe.level
     return lowest, np.where(barren & has_holes & (recipe.level <= measure.top_grade), 1.0, highest)
-
-
-def _judged_bounds(lists: Lists, measure: HoledMeasure) -> tuple[np.ndarray, np.ndarray]:
-    within = np.clip(lists.lengths, 0, measure.depth)
-    holes = np.diff(lists.open.blocks).reshape(within.shape)
-    lowest = np.asarray((within - holes) / np.maximum(within, 1))
-    return lowest, (within > 0).astype(np.float64)
 
 
 def _in_order_of_documents(entries: CellEntries, *columns: np.ndarray) -> list[np.ndarray]:
@@ -173,13 +180,6 @@ def _relevant_entries(lists: Lists, measure: HoledMeasure) -> tuple[CellEntries,
     gains = np.where(grades >= 0, measure.gains[np.maximum(grades, 0)], 0.0)
     stay = (gains > 0.0) & (judged.ranks <= measure.depth)
     return judged.only(stay), gains[stay]
-
-
-def _numerators(lists: Lists, measure: HoledMeasure) -> np.ndarray:
-    """Return [cell]: the sum of weight × gain over judged documents."""
-    entries, gains = _relevant_entries(lists, measure)
-    weights = measure.weights(entries.ranks, _lengths_at(lists, entries)) * gains
-    return np.asarray(np.bincount(entries.cells, weights, minlength=lists.lengths.size))
 
 
 def _steps(lists: Lists, measure: HoledMeasure) -> tuple[np.ndarray, np.ndarray]:
@@ -219,9 +219,9 @@ def _hole_weights(lists: Lists, measure: HoledMeasure) -> HoleWeights:
         return _share_bounds(lists, measure)
     weights = measure.weights(lists.open.ranks, _lengths_at(lists, lists.open))
     rows, weights = _in_order_of_documents(lists.open, weights)
-    judged = _numerators(lists, measure)
-    if measure.measure.name == "Judged":
-        judged = _judged_bounds(lists, measure)[0].ravel()
+    entries, gains = _relevant_entries(lists, measure)
+    gained = measure.weights(entries.ranks, _lengths_at(lists, entries)) * gains
+    judged = np.bincount(entries.cells, gained, minlength=lists.lengths.size)
     blocks = lists.open.blocks
     return HoleWeights(blocks, rows, weights, weights, judged, judged, lists.hole_blocks)
 
@@ -295,10 +295,7 @@ def _bounding(
     pairs: np.ndarray,
     run_bounds: tuple[np.ndarray, np.ndarray],
 ) -> Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]:
-    """Return a function that bounds pairs with the same second run.
-
-    It returns the largest differences [pair, topic], and [pair] whether they are attained.
-    """
+    """Return a function that bounds pairs with the same second run."""
     write = _kernel_of(rankings, measure)
     few = _few_of(rankings, measure, _tasks(pairs[np.argsort(pairs[:, 1], kind="stable")]))
     same = np.empty((0, 0)) if measure.is_exact else _numbered(rankings)
@@ -376,6 +373,70 @@ def _reciprocal_ranks(few: FewHoles, cells: np.ndarray) -> tuple[np.ndarray, np.
     return both[:, documents < 0], both[:, documents >= 0]
 
 
+def joint_limit(known: np.ndarray, holes: np.ndarray, n_relevant: int, n_others: int) -> float:
+    """Return an upper bound of first - second over all completions.
+
+    `known` [2, relevant judged document] and `holes` [2, hole] are u and v of the documents in
+    either ranking. `n_relevant` is the number of all relevant judged documents, `n_others` that of
+    the holes in neither ranking, which can only increase the number of relevant documents.
+    """
+    n = holes.shape[1]
+    judged = float(_shared(known, known)[np.triu_indices(known.shape[1])].sum())
+    best = float(_joint_ratio(np.array([judged]), np.array([n_relevant]), n_others)[0])
+    if n == 0:
+        return best
+    worth = _most_worth(known, holes)
+    counts = np.arange(1, n + 1)
+    spread = np.concatenate([np.geomspace(1, n, N_FIRST), np.linspace(1, n, N_FIRST)])
+    first = np.unique(spread.astype(np.int64))
+    sums, least = _sums_of_largest(worth, first)
+    best = max(best, float(_joint_ratio(judged + sums, n_relevant + first, n_others).max()))
+    # For any mu, the n largest sum to at most n mu plus all excess over mu; tight near the n-th.
+    mu = np.interp(counts, first, least)
+    above = worth - mu[:, None]
+    most = counts * mu + np.maximum(above, 0.0, out=above).sum(axis=1)
+    rest = counts[_joint_ratio(judged + most, n_relevant + counts, n_others) > best]
+    if not len(rest):
+        return best
+    sums, _ = _sums_of_largest(worth, rest)
+    return max(best, float(_joint_ratio(judged + sums, n_relevant + rest, n_others).max()))
+
+
+def _most_worth(known: np.ndarray, holes: np.ndarray) -> np.ndarray:
+    """Return [n - 1, hole]: the most that a hole adds if n holes are relevant."""
+    n = holes.shape[1]
+    shared = _shared(holes, holes)
+    partners = shared.ravel()[1:].reshape(n - 1, n + 1)[:, :-1] if n > 1 else shared[:, :0]
+    partners = partners.reshape(n, n - 1)  # without the diagonal
+    partners.sort(axis=1)
+    worth = np.zeros((n, n))
+    np.cumsum(partners[:, ::-1].T, axis=0, out=worth[1:])
+    worth *= 0.5
+    worth += holes[0] - holes[1] + _shared(holes, known).sum(axis=1)
+    return worth
+
+
+def _shared(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Return a_ij of each document i of the first [2, document] and each j of the second."""
+    shared: np.ndarray = np.minimum.outer(first[0], second[0])
+    shared -= np.minimum.outer(first[1], second[1])
+    return shared
+
+
+def _sums_of_largest(worth: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the sum of the n largest entries of row n - 1 for each n, and the n-th largest."""
+    rows = np.sort(worth[counts - 1], axis=1)
+    least = rows[np.arange(len(rows)), len(worth) - counts]
+    rows *= np.arange(len(worth)) >= len(worth) - counts[:, None]
+    return rows.sum(axis=1), least
+
+
+def _joint_ratio(sums: np.ndarray, lengths: np.ndarray, n_others: int) -> np.ndarray:
+    """Divide by the number of relevant documents; for a negative sum by the largest possible."""
+    lengths = lengths + np.where(sums < 0.0, n_others, 0)
+    return np.asarray(np.divide(sums, lengths, out=np.zeros(len(sums)), where=lengths > 0))
+
+
 def _tasks(pairs: np.ndarray) -> list[np.ndarray]:
     """Divide pairs, sorted by their second run, into tasks with one second run each."""
     starts = np.flatnonzero(np.diff(pairs[:, 1])) + 1
@@ -389,11 +450,7 @@ def _tasks(pairs: np.ndarray) -> list[np.ndarray]:
 def _few_of(
     rankings: Rankings, measure: HoledMeasure, tasks: Sequence[np.ndarray]
 ) -> FewHoles | None:
-    """Return the arguments for trying all completions of AP and ERR; `tasks` hold all pairs.
-
-    How many holes count as few depends on the work for all pairs, so it is the same on every
-    machine.
-    """
+    """Return the arguments for trying all completions of AP and ERR; `tasks` hold all pairs."""
     if measure.family not in ("AP", "ERR"):
         return None
     lists, entries = rankings.lists, rankings.entries
@@ -420,10 +477,7 @@ def _few_of(
 
 
 def _try_few(few: FewHoles, pairs: np.ndarray, largest: np.ndarray) -> np.ndarray:
-    """Return [pair, topic] numbers of holes; lower `largest` to attained values where they are few.
-
-    With an empty `largest` holes are only counted.
-    """
+    """Return [pair, topic] numbers of holes; lower `largest` to attained values where few."""
     counts = np.empty((len(pairs), len(few.hole_blocks) - 1), np.int64)
     bound_kernels.try_all(few, pairs, counts, largest)
     return counts

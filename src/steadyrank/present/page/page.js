@@ -56,33 +56,6 @@ const page = (() => {
     return copied;
   }
 
-  /* What a row stands for: the names with their figures, best first, missing last. */
-  function ranking({ names, values, header, digits }, index) {
-    const units = unpacked(values).slice(index * names.length, (index + 1) * names.length);
-    const figures = names.map((name, i) =>
-      [name, units[i] === null ? null : units[i] / 10 ** values.digits]);
-    figures.sort((a, b) => compare(a[1], b[1], -1));
-    const largest = Math.max(...figures.map((pair) => pair[1] ?? 0));
-    const table = made("table");
-    const titles = [made("th", "#", "n"), made("th", header[0]), made("th", header[1], "n")];
-    for (const title of titles) title.scope = "col";
-    table.createTHead().insertRow().append(...titles, made("td", "", "bar"));
-    const body = table.createTBody();
-    figures.forEach(([name, value], i) => {
-      const row = body.insertRow();
-      const bar = made("td", "", "bar");
-      const missing = value === null;
-      if (!missing && value > 0) {
-        bar.append(made("span"));
-        bar.firstChild.style.width = `${(100 * value) / largest}%`;
-      }
-      const figure = made("td", missing ? "–" : value.toFixed(digits), "n");
-      row.append(made("td", missing ? "" : i + 1, "n"), made("th", name), figure, bar);
-      row.children[1].scope = "row";
-    });
-    return table;
-  }
-
   /* Tables. Missing values stand last in either direction; equal ones keep their order. */
   function compare(a, b, direction) {
     if (a === null || b === null) return (a === null) - (b === null);
@@ -109,8 +82,6 @@ const page = (() => {
     for (const [, row] of keyed) sorted.append(row);
     body.append(sorted);
   }
-
-  const rowsByFragment = new Map();
 
   function setUpTable(box) {
     const head = box.querySelector("thead");
@@ -188,15 +159,6 @@ const page = (() => {
     for (const button of box.querySelectorAll("[data-copy]")) {
       button.addEventListener("click", () => copy(text(button.dataset.copy), status));
     }
-    for (const link of body.querySelectorAll("a.drill")) {
-      rowsByFragment.set(link.getAttribute("href"), () => {
-        const numbers = data.drilldowns[box.id];
-        const title = numbers.title.split("{row}").join(link.textContent);
-        openPanel(title, ranking(numbers, places.get(link.closest("tr"))));
-        panel.dataset.from = box.id;
-      });
-      link.addEventListener("click", () => setTimeout(route));
-    }
     layOut();
   }
 
@@ -229,7 +191,7 @@ const page = (() => {
     }
   }
   function reveal() {
-    const target = byId(decodeURIComponent(location.hash.slice(1)).split("/")[0]);
+    const target = byId(decodeURIComponent(location.hash.slice(1)));
     if (!target) return;
     unfold(target);
     target.scrollIntoView();
@@ -240,24 +202,10 @@ const page = (() => {
     });
   }
 
-  /* A row's numbers have an address: #table/row. */
-  function route() {
-    reveal();
-    const show = rowsByFragment.get(location.hash);
-    if (show) show();
-    else if (panel.dataset.from) panel.close();
-  }
-
-  panel.addEventListener("close", () => {
-    const from = panel.dataset.from;
-    delete panel.dataset.from;
-    if (!from || !location.hash.startsWith(`#${from}/`)) return;
-    place(`#${from}`);
-  });
   panel.addEventListener("click", (event) => {
     if (event.target === panel) panel.close();
   });
-  addEventListener("hashchange", route);
+  addEventListener("hashchange", reveal);
 
   /* Figures: a downloaded one must stand on its own, on white paper. */
   function download(button) {
@@ -357,17 +305,10 @@ const page = (() => {
     }
   });
   document.querySelectorAll(".drawing").forEach((drawing) => scrolling.observe(drawing));
-  document.querySelectorAll("button.whole").forEach((button) => {
-    button.addEventListener("click", () => {
-      const open = button.closest("figure").classList.toggle("open");
-      button.textContent = open ? "Show less" : "Show all";
-      button.setAttribute("aria-expanded", String(open));
-    });
-  });
   byId("page-copy-command")?.addEventListener("click", (event) => {
     const block = event.target.closest(".command");
     copy(block.querySelector("code").textContent, block.querySelector(".status"));
   });
-  route();
+  reveal();
   return { data, copy, made, place, unfold };
 })();

@@ -5,14 +5,11 @@
   const byId = (id) => document.getElementById(id);
   const choices = [byId("page-pair-a"), byId("page-pair-b")];
   const SVG = "http://www.w3.org/2000/svg";
-  const codes = new Map();
-  const units = unpacked(panel.scores);
-  const { digits } = panel.scores;
+  const { scores: units, digits } = panel;
 
   function field(key, pair) {
-    if (!panel.fields[key].codes) return panel.fields[key].texts[0];
-    if (!codes.has(key)) codes.set(key, decoded(panel.fields[key]));
-    return panel.fields[key].texts[codes.get(key)[pair]];
+    const { texts, codes } = panel.fields[key];
+    return texts[codes ? codes[pair] : 0];
   }
 
   /* Runs stand best first, and so do the two of a pair. */

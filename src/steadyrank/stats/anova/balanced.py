@@ -88,7 +88,6 @@ class Anova(Framed):
 
     sources: tuple[AnovaSource, ...]
     n: int
-    """Number of observations."""
     mean: float
     means: Mapping[str, np.ndarray]
     """Effect to the means of its cells, one axis per factor in the order of the data."""
@@ -127,13 +126,6 @@ def anova(
     separate errors, as in R's `Error()`: an effect is tested within the smallest stratum that
     contains it, or else against the remaining error; effect sizes use the sum of all errors.
     Reference: Rutherford 2011, ANOVA and ANCOVA: a GLM approach, 2nd edition.
-
-    >>> table = anova([[1, 2, 4], [2, 4, 5]], factors=["system", "topic"], block="topic",
-    ...               effects=["system"])
-    >>> [(line.source, line.df, round(line.ss, 3)) for line in table.sources]
-    [('topic', 2, 9.0), ('system', 1, 2.667), ('error', 2, 0.333), ('total', 5, 12.0)]
-    >>> round(table.source("system").statistic, 3), round(table.source("system").omega_squared, 3)
-    (16.0, 0.714)
     """
     array = _checked(values, factors)
     terms = _named_effects(factors, effects, block)
@@ -162,14 +154,7 @@ def anova(
 
 
 def without_tests(table: Anova) -> Anova:
-    """Return the table without F and p, for observations that are not independent.
-
-    >>> table = anova([[1, 2, 4], [2, 4, 5]], factors=["system", "topic"], block="topic",
-    ...               effects=["system"])
-    >>> bare = without_tests(table).source("system")
-    >>> bare.statistic, bare.pvalue, round(bare.omega_squared, 3)
-    (nan, nan, 0.714)
-    """
+    """Return the table without F and p, for observations that are not independent."""
     bare = (replace(own, statistic=NAN, pvalue=NAN, tested_against="") for own in table.sources)
     return replace(table, sources=tuple(bare))
 
@@ -313,17 +298,13 @@ class MainEffect:
 
     factor: str
     means: np.ndarray
-    """[level]"""
     n: int
-    """Number of observations of a level."""
     pairs: np.ndarray
     """[pair, 2]: positions of two levels."""
     difference: np.ndarray
-    """First minus second."""
     interval: np.ndarray
     """[pair, 2]: intervals of differences, which hold for all pairs together."""
     statistic: np.ndarray
-    """The studentised range q."""
     pvalue: np.ndarray
     confidence: float
     half_width: float
@@ -343,11 +324,6 @@ def tukey_main_effect(table: Anova, factor: str, *, confidence: float = 0.95) ->
     Without error, means that differ by more than rounding differ significantly.
 
     Reference: Tukey 1949, doi:10.2307/3001913; Hochberg and Tamhane 1987.
-
-    >>> table = anova([[.3, .5, .2, .6], [.2, .4, .2, .4], [.1, .2, .1, .3]],
-    ...               factors=["system", "topic"], block="topic", effects=["system"])
-    >>> tukey_main_effect(table, "system").pvalue.round(4).tolist()
-    [0.0948, 0.0029, 0.0427]
     """
     check_open_unit("confidence", confidence)
     mains = {name: means for name, means in table.means.items() if ":" not in name}

@@ -27,10 +27,8 @@ from steadyrank.stats.pairs.result import tiny_of
 from steadyrank.stats.planning.design import whole_size
 
 N_DRAWS = 20_000
-"""Number of pivotal draws, for limits of 95 % intervals at 2.5 ± .1 %."""
 
 StudyDesign = Literal["topics", "nested"]
-"""Systems × topics; or with instances of each system."""
 
 DESIGNS: Mapping[StudyDesign, Mapping[str, str]] = {
     "topics": {"system": "s", "topic": "t", "residual": "st"},
@@ -141,10 +139,9 @@ class GStudy(Stability):
     def interval(self, name: str, at: float, *, confidence: float = 0.95) -> Interval:
         """Return the interval of a method: `at` is n_topics, or the level for topics_for_….
 
-        For systems × topics; with instances see `pivotal_draws`. Exact for E rho² with normal
-        effects (Feldt, Psychometrika 30(3), 1965); approximate for Phi (Arteaga, Jeyaratnam and
-        Franklin, Communications in Statistics: Theory and Methods 11(15), 1982): it covers 95-97 %
-        at a nominal 95 % in simulations, and its limits are at most those of E rho².
+        For systems × topics. Exact for E rho² with normal effects (Feldt, Psychometrika 30(3),
+        1965); approximate for Phi (Arteaga, Jeyaratnam and Franklin, Communications in Statistics:
+        Theory and Methods 11(15), 1982), whose limits are at most those of E rho².
         """
         tail = (1.0 - check_open_unit("confidence", confidence)) / 2.0
         most = self._relative_limit(tail)
@@ -188,11 +185,7 @@ def _ratio(above: float, below: float) -> float:
 
 
 def topics_for(ratio: float, level: float) -> float:
-    """Return the smallest n with n ratio / (1 + n ratio) >= level; infinite if the ratio is 0.
-
-    >>> topics_for(0.5, 0.9), topics_for(0.0, 0.9)
-    (18, inf)
-    """
+    """Return the smallest n with n ratio / (1 + n ratio) >= level; infinite if the ratio is 0."""
     check_open_unit("level", level)
     return int(whole_size(level / (1.0 - level) / ratio)) if ratio > 0.0 else math.inf
 
@@ -201,15 +194,7 @@ def variance_components(scores: ArrayLike) -> GStudy:
     """Return variance components of scores [run, topic] from the two-way mean squares.
 
     system = (MS_s - MS_e) / n, topic = (MS_t - MS_e) / m, residual = MS_e, with random systems and
-    topics. A negative estimate means a small component and counts as 0; `raw` has the estimate.
-    Topics that a run lacks are omitted for all. The residual includes the interaction of systems
-    and topics.
-
-    >>> g = variance_components([[0.2, 0.5, 0.9], [0.1, 0.5, 0.7], [0.1, 0.3, 0.7]])
-    >>> {name: round(value, 4) for name, value in g.variance.items()}
-    {'system': 0.0056, 'topic': 0.0989, 'residual': 0.0044}
-    >>> round(g.e_rho2(3), 3), round(g.phi(3), 3), g.topics_for_e_rho2(0.95)
-    (0.789, 0.139, 16)
+    topics. A negative estimate counts as 0; `raw` has it. Topics that a run lacks are omitted.
     """
     matrix, n_dropped = complete_topics(check_scores(scores))
     _check_sizes(*matrix.shape)
@@ -228,19 +213,9 @@ def nested_components(scores: ArrayLike, systems: Sequence[Any]) -> GStudy:
         system_topic  residual + k system_topic
         residual      residual
 
-    and the components solve these equations for the observed mean squares. With unequal numbers of
-    instances the mean squares of system, topic and system_topic are k times those of the systems'
-    mean scores by topic, k the harmonic mean: every system counts once, and the equations do not
-    change (method of unweighted means). A system with a single run contributes only to these.
-    Topics that a run lacks are omitted for all.
-
-    Assumes equal variances of instances of all systems. Reference: Brennan 2001, chapter 3; Searle,
-    Casella and McCulloch 1992, section 4.
-
-    >>> scores = [[0.2, 0.5, 0.7], [0.3, 0.6, 0.9], [0.1, 0.2, 0.7], [0.0, 0.1, 0.7]]
-    >>> g = nested_components(scores, ["a", "a", "b", "b"])
-    >>> {name: round(g.variance[name], 4) for name in ("system", "topic", "instance")}
-    {'system': 0.0208, 'topic': 0.0875, 'instance': 0.005}
+    With unequal numbers of instances the mean squares of system, topic and system_topic are k times
+    those of the systems' mean scores by topic, k the harmonic mean (method of unweighted means).
+    Reference: Brennan 2001, chapter 3; Searle, Casella and McCulloch 1992, section 4.
     """
     matrix, n_dropped = complete_topics(check_scores(scores))
     names, codes = np.unique(np.asarray(systems), return_inverse=True)
@@ -372,14 +347,11 @@ class PivotalDraws:
     """Draws of the components' generalized pivotal quantities, and intervals.
 
     An expected mean square is SS / U with U from chi-square, so draws of U give draws of the
-    components, and of any function of them. The limits of an interval are their quantiles; it is
-    widened to include the estimate if necessary, since a negative component is 0 in the estimate
-    but not in draws.
+    components, and of any function of them.
     """
 
     components: GStudy
     drawn: GStudy
-    """The G-study with draws as variances."""
 
     def interval(self, name: str, *at: Any, confidence: float = 0.95) -> Interval:
         """Return the approximate interval of a method such as e_rho2, for normal effects."""
@@ -390,10 +362,8 @@ class PivotalDraws:
 def pivotal_draws(g: GStudy, *, n_draws: int = N_DRAWS, rng: Rng = 0) -> PivotalDraws:
     """Return draws of the components by the distributions of their sums of squares.
 
-    Reference: Weerahandi 1993, doi:10.1080/01621459.1993.10476355; Hannig, Iyer and Patterson
-    2006, doi:10.1198/016214505000000736. In 1,500 or more simulated studies of each of 10 designs,
-    some with unequal numbers of instances, 95 % intervals of both coefficients cover 94 to 96.5 %;
-    with exponential effects, 73 to 80 %.
+    Reference: Weerahandi 1993, doi:10.1080/01621459.1993.10476355; Hannig, Iyer and Patterson 2006,
+    doi:10.1198/016214505000000736. Coverage: docs/stability.md.
     """
     counts = {"s": g.n_systems, "t": g.n_topics, "i": g.n_instances}
     loads = mean_square_loads(list(g.indices.values()), counts)

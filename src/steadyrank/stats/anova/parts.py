@@ -41,12 +41,8 @@ class BalancedLayout:
 def balanced_layout(columns: Mapping[str, Sequence[Any]]) -> BalancedLayout:
     """Return the layout of observations: `values[layout.index]` is the argument of `anova`.
 
-    `columns` has, for each factor, the level of every observation. All combinations of levels must
-    be equally frequent; otherwise an error names one that is not.
-
-    >>> layout = balanced_layout({"a": ["x", "y", "x", "y"], "b": [1, 1, 2, 2]})
-    >>> layout.levels, layout.index[..., 0].tolist()
-    ({'a': ('x', 'y'), 'b': ('1', '2')}, [[0, 2], [1, 3]])
+    `columns` has, for each factor, the level of every observation. An error names a combination of
+    levels that is not as frequent as others.
     """
     named = {name: [str(level) for level in column] for name, column in columns.items()}
     lengths = {name: len(column) for name, column in named.items()}
@@ -114,8 +110,7 @@ def proper_parts(axes: Axes) -> list[Axes]:
 def decompose(array: np.ndarray, family: Sequence[Axes]) -> Parts:
     """Decompose an array into the effects of a closed family of terms and the rest.
 
-    The squares of the rest are summed directly: a difference of large sums of squares would lose
-    digits if the effects explain nearly everything.
+    The squares of the rest are summed directly, since a difference would lose digits.
     """
     mean = float(array.mean())
     centred = array - mean
@@ -139,11 +134,9 @@ def decompose(array: np.ndarray, family: Sequence[Axes]) -> Parts:
 def sweep(values: np.ndarray, terms: Sequence[Axes]) -> tuple[list[np.ndarray], np.ndarray]:
     """Return the orthogonal parts of a balanced array: effects of each term in turn, and the rest.
 
-    A term is a set of axes; its effects are the means, over all other axes, of the remainder after
-    the previous terms. Small terms come first, and with two terms also the term of their common
-    axes, except the mean if it is 0. Crossed factors `a` and `b` are the terms {a}, {b} and {a, b};
-    `b` nested in `a` is {a} and {a, b}. Negative axes count from the end: the axes before them are
-    then samples, each of which is decomposed separately.
+    A term's effects are the means, over all axes that it lacks, of the remainder after the previous
+    terms. Small terms come first, and with two terms also the term of their common axes, except the
+    mean if it is 0. If axes count from the end, those before them are samples.
     """
     factors = {axis for term in terms for axis in term}
     every = range(-values.ndim, 0) if min(factors, default=0) >= 0 else range(min(factors), 0)
@@ -156,13 +149,7 @@ def sweep(values: np.ndarray, terms: Sequence[Axes]) -> tuple[list[np.ndarray], 
 
 
 def sums_of_squares(values: np.ndarray, terms: Sequence[Axes]) -> list[np.ndarray]:
-    """Return sums of squares of each term and of the rest, [sample, …]; axes count from the end.
-
-    >>> rows, columns = frozenset({-2}), frozenset({-1})
-    >>> centred = np.array([[1.0, 2.0, 4.0], [2.0, 4.0, 5.0]]) - 3.0
-    >>> [round(float(ss), 3) for ss in sums_of_squares(centred, (rows, columns))]
-    [2.667, 9.0, 0.333]
-    """
+    """Return sums of squares of each term and of the rest, [sample, …]; axes count from the end."""
     effects, rest = sweep(values, terms)
     axes = tuple(range(min(axis for term in terms for axis in term), 0))
     cells = prod(values.shape[axis] for axis in axes)
@@ -196,10 +183,8 @@ class Split:
 
     effects: Mapping[str, Amount]
     home: Mapping[str, str]
-    """Effect to the name of the error of its stratum."""
     errors: Mapping[str, Amount]
     error: Amount
-    """Sum of all errors."""
     total: Amount
 
 

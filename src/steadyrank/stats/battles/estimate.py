@@ -29,7 +29,7 @@ from steadyrank.stats.battles.model import (
     judges_everything,
     pseudo_values,
 )
-from steadyrank.stats.facets.others import OtherJudges, for_other_judges
+from steadyrank.stats.facets.pairs import OtherJudges, for_other_judges
 from steadyrank.stats.pairs.family import Family
 from steadyrank.words import counted, some
 

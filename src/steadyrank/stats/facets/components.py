@@ -1,11 +1,9 @@
 """Variance components of graded answers: systems, topics, judges, answers and draws.
 
-For systems that answer differently each time, or are graded by a few language models. The score of
-system i on topic j, answer k, judge l and draw r is m + s_i + t_j + st_ij + a_k(ij) + g_l + sg_il +
-tg_jl + stg_ijl + ag_kl(ij) + e, with answers nested in system and topic, and draws in everything.
-Components are estimated by expected mean squares for complete layouts, by restricted maximum
-likelihood (`steadyrank.stats.facets.likelihood`) otherwise, and by moments if there are too many
-judges for a likelihood. Components that the layout cannot separate are named.
+The score of system i on topic j, answer k, judge l and draw r is m + s_i + t_j + st_ij + a_k(ij) +
+g_l + sg_il + tg_jl + stg_ijl + ag_kl(ij) + e, with answers nested in system and topic, and draws in
+everything. Components are estimated by expected mean squares for complete layouts, by restricted
+maximum likelihood otherwise, and by moments if there are too many judges for a likelihood.
 """
 
 from __future__ import annotations
@@ -140,11 +138,6 @@ def graded_components(
     missing, those of a complete layout of the same components with the mean number per cell.
 
     Reference: Brennan 2001, doi:10.1007/978-1-4757-3456-0; Searle, Casella & McCulloch 1992.
-
-    >>> cube = np.array([[[2.0, 3], [4, 4], [5, 4]], [[1.0, 3], [2, 5], [4, 4]]])
-    >>> found = graded_components(cube[:, :, None, :, None])
-    >>> list(found.variance)[3:], found.confounded["system:topic"]
-    (['system:topic', 'system:judge', 'topic:judge', 'residual'], ('system:topic', 'answer'))
     """
     values = np.asarray(values, float)
     present = ~np.isnan(values)
@@ -219,7 +212,7 @@ def _by_likelihood(
         solved = _by_mean_squares(_filled(centred), terms, rng)[0]
         start = np.zeros(len(names))
         start[free] = [max(solved[names[place]], 1e-3) for place in free]
-        variances, converged = search(likelihood, True, free, start, scoring_steps=0)
+        variances, converged = search(likelihood, free, start, scoring_steps=0)
     if not converged:
         raise InputError("the variance components could not be estimated from these scores")
     known = {names[place]: float(variances[place]) * spread**2 for place in free.tolist()}
@@ -233,9 +226,8 @@ def _by_moments(
     """Return components by the method of moments, for any pattern of missing scores.
 
     In the expected sum of squared group totals, each over its number of scores, the coefficient of
-    a component is the number of pairs of scores in a group that share one of its effects. For
-    complete scores these are the expected mean squares. Reference: Gao & Owen 2017,
-    doi:10.1214/17-EJS1236.
+    a component is the number of pairs of scores in a group that share one of its effects (Gao &
+    Owen 2017, doi:10.1214/17-EJS1236).
     """
     there, centred = ~np.isnan(values), np.nan_to_num(values - np.nanmean(values))
 

@@ -1,10 +1,7 @@
 """Figures of each judge: agreement with the others, ranking of systems, and outliers.
 
 Agreement beyond chance is Lin's concordance, which for grades is Cohen's kappa with quadratic
-weights. The outlier is the judge whose ranking of the systems is least like the others', if this is
-significant over topics. The effective number of judges follows from the covariance of their errors
-about their mean: for L independent judges with errors of equal variance it has L - 1 equal
-eigenvalues, and for judges with correlated errors fewer large ones.
+weights.
 """
 
 from __future__ import annotations
@@ -15,11 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from steadyrank.data.scores import mean_of_present
-from steadyrank.stats.pairs import decisions
-from steadyrank.stats.pairs.max_t import max_t
-from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.ranks.correlation import TauInterval, bootstrap_tau_interval
-from steadyrank.stats.run_means import adjusted_means, best_first, ranks_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -33,53 +26,34 @@ class JudgeFigures:
     """Mean of Lin's concordance with each other judge."""
     tau: TauInterval
     """tau between the systems' means by this judge and by all others, with interval over topics."""
-    rank: np.ndarray
-    """[system]: rank by this judge."""
-    rank_set: np.ndarray
-    """[system, 2]: lowest and highest possible rank by this judge."""
 
 
 def judge_figures(
     cells: np.ndarray,
     judges: tuple[str, ...],
     *,
-    alpha: float = 0.05,
-    n_samples: int = 2000,
+    confidence: float = 0.95,
     seed: int = 0,
     jobs: int | None = None,
 ) -> tuple[JudgeFigures, ...]:
     """Return figures of each judge of scores [system, topic, judge], at least two of both."""
-    agreement = concordances(cells)
-    pairs = all_pairs(len(cells))
+    agreement, how = concordances(cells), {"confidence": confidence, "seed": seed, "jobs": jobs}
     figures = []
     for place, judge in enumerate(judges):
         own, others = cells[:, :, place], mean_of_present(np.delete(cells, place, axis=2))
-        means = adjusted_means(own)
-        found = max_t(own, pairs, alpha=alpha, n_samples=n_samples, seed=seed, jobs=jobs)
-        direction = np.sign(means[pairs[:, 0]] - means[pairs[:, 1]])
-        claimed = decisions.own_claims(direction, pairs, found.own, means, alpha)
-        order = best_first(means).tolist()
-        decided = decisions.own_decisions(pairs, claimed, means, order)
         figures.append(
             JudgeFigures(
                 judge=judge,
                 mean=float(np.nanmean(own)),
                 agreement=float(mean_of_present(np.delete(agreement[place], place))),
-                tau=bootstrap_tau_interval(own, others, confidence=1 - alpha, seed=seed, jobs=jobs),
-                rank=ranks_of(means),
-                rank_set=decided.rank_set,
+                tau=bootstrap_tau_interval(own, others, **how),  # type: ignore[arg-type]
             )
         )
     return tuple(figures)
 
 
 def concordances(cells: np.ndarray) -> np.ndarray:
-    """Return Lin's concordance [judge, judge] of shared grades (1989, doi:10.2307/2532051).
-
-    >>> cells = np.array([[[1.0, 1, 2], [2, 2, 3]], [[3.0, 3, 4], [2, 2, 3]]])
-    >>> concordances(cells).round(3).tolist()
-    [[1.0, 1.0, 0.5], [1.0, 1.0, 0.5], [0.5, 0.5, 1.0]]
-    """
+    """Return Lin's concordance [judge, judge] of shared grades (1989, doi:10.2307/2532051)."""
     grades = cells.reshape(-1, cells.shape[-1]).T
     made = np.eye(len(grades))
     for a in range(len(grades)):
@@ -109,10 +83,8 @@ def effective_judges(cells: np.ndarray) -> float:
     """Return the equivalent number of independent judges, from 1 to their number L.
 
     1 + (tr C)² / tr C², C the covariance of the judges' errors about their mean of a system on a
-    topic, without each judge's level: L for independent errors of equal variance. Written as L /
-    (1 + (L - 1) rho) it gives the correlation rho of errors beyond the -1 / (L - 1) of any errors
-    about a common mean. Errors that all judges share cannot be detected. NaN if fewer than two
-    answers have all grades.
+    topic, without each judge's level. Errors that all judges share cannot be detected. NaN if fewer
+    than two answers have all grades.
 
     >>> rng = np.random.default_rng(1)
     >>> own = rng.normal(size=(20, 100, 3))

@@ -1,13 +1,10 @@
 """The restricted likelihood of graded answers with missing scores, for large layouts.
 
-A cell, one system on one topic, has at most answers × judges × draws scores. Cells share effects
-only through their topic and their system, and these effects are vectors with one entry per judge.
-So effects are eliminated in three steps: those within a cell, with one small matrix for all cells
-with the same missing scores; the vectors of each topic; and the vectors of all systems together,
-the only matrix that grows. No matrix has the size of the rows squared.
-
-First derivatives are exact; second ones are the average information, y'P V_k P V_l P y, the mean of
-the observed and the expected one (Gilmour, Thompson & Cullis 1995, doi:10.2307/2533274).
+Cells, of one system on one topic, share effects only through their topic and their system, and
+these effects are vectors with one entry per judge. Effects are eliminated in three steps: those
+within a cell, with one small matrix for all cells with the same missing scores; the vectors of each
+topic; and the vectors of all systems together. First derivatives are exact; second ones are the
+average information, y'P V_k P V_l P y (Gilmour, Thompson & Cullis 1995, doi:10.2307/2533274).
 """
 
 from __future__ import annotations
@@ -55,11 +52,11 @@ class FacetLikelihood:
         self.same = {name: groups[name].astype(float) for name in terms if name in groups}
         self.judge = (judge[:, None] == np.arange(values.shape[3])).astype(float)
 
-    def point(self, variances: np.ndarray, reml: bool) -> Point:
+    def point(self, variances: np.ndarray) -> Point:
         """Return the deviance and the mean at these variances."""
         return _Eliminated(self, variances).point()
 
-    def slopes(self, variances: np.ndarray, reml: bool) -> Slopes:
+    def slopes(self, variances: np.ndarray) -> Slopes:
         """Return deviance, mean and derivatives; both second ones are average information."""
         at = _Eliminated(self, variances)
         pulled = at.projected(self.values[None])[0]

@@ -1,11 +1,10 @@
 """Tests of pairs of systems graded by several judges, about other topics and other judges.
 
 A difference D is the mean, over the judges that two systems share, of the differences of their
-levels (`steadyrank.data.levels`). Its variance over topics F is the jackknife's; for fixed judges
-that is all. Random judges add J, which few judges hardly determine. Therefore J is learned from all
-systems, once under equal variances (pooled), and once by system, moderated towards a common value
-(Smyth 2004, doi:10.2202/1544-6115.1027); the larger is used. A claim must also be significant by
-the data of the pair alone. For complete tables this is the analysis of variance.
+levels (`steadyrank.data.levels`). Its variance over topics F is the jackknife's. Random judges add
+J, which is learned from all systems, once under equal variances (pooled), and once by system,
+moderated towards a common value (Smyth 2004, doi:10.2202/1544-6115.1027); the larger is used. A
+claim must also be significant by the data of the pair alone.
 """
 
 from __future__ import annotations
@@ -15,9 +14,12 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import digamma, polygamma
 
-from steadyrank.data.levels import Levels
+from steadyrank.data.levels import Levels, levels_of
 from steadyrank.stats.interval import satterthwaite, t_intervals, t_test
+from steadyrank.stats.pairs import decisions
+from steadyrank.stats.pairs.family import Family
 from steadyrank.stats.pairs.result import NO_DIFFERENCE, TOO_FEW, ZERO_VARIANCE, PairTests
+from steadyrank.stats.planning.reversal import swap_share
 
 FEWEST_JUDGES = 3
 """Fewest judges that are random by default: with two, .05 to .12 of simulated families had a false
@@ -300,3 +302,53 @@ def level_intervals(levels: Levels, confidence: float, *, is_fixed: bool = False
         ) / several
         over_topics, df = _with_judges(over_topics, df, spread, noise, np.where(n > 1, n, np.nan))
     return t_intervals(levels.means, np.sqrt(over_topics), df, confidence)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class OtherJudges:
+    """Decisions about other judges, of whom those here are a sample; arrays by row or pair."""
+
+    rank_set: np.ndarray
+    """[row, 2]: the ranks that its own comparisons leave to each row; they contain the ranks that
+    the comparisons by these judges leave."""
+    standard_error: np.ndarray
+    """Standard error of each difference, with topics and judges random."""
+    pvalue_adjusted: np.ndarray
+    """p-value of each pair, adjusted by Holm's correction over all pairs."""
+    significant: np.ndarray
+    swap: float
+    """Expected share of the pairs that the same number of other judges orders otherwise."""
+
+    @property
+    def could_be_first(self) -> np.ndarray:
+        """Whether each row's rank set begins at 1."""
+        return np.asarray(self.rank_set[:, 0] == 1)
+
+
+def for_other_judges(cells: np.ndarray, family: Family) -> OtherJudges:
+    """Return what holds for other judges of complete values [row, topic, judge].
+
+    The rule is that of `compare` for scores with judges: topics and judges are random, and what
+    judges add to the variance of a difference is learned from all rows. The pair's own variance
+    must show the difference as well. Nothing is claimed that the `family` of these judges does not
+    claim.
+    """
+    means, pairs = cells.mean(axis=(1, 2)), family.pairs
+    tests = judge_tests(levels_of(np.ascontiguousarray(cells)), pairs)
+    direction = np.sign(tests.difference)
+    adjusted = np.maximum(decisions.adjust(tests.pvalue, "holm"), tests.pvalue_own)
+    by_run = decisions.own_pvalues(tests.pvalue, pairs, len(means), "holm")
+    claimed = decisions.own_claims(direction, pairs, by_run, means, family.alpha)
+    (low, high), here = (
+        decisions.own_decisions(pairs, claimed, means, family.order).rank_set.T,
+        family.rank_set.T,
+    )
+    adjusted = np.maximum(adjusted, family.pvalue_adjusted)
+    together = decisions.claims_of(direction, pairs, adjusted, means, family.alpha)
+    return OtherJudges(
+        rank_set=np.stack([np.minimum(low, here[0]), np.maximum(high, here[1])], axis=1),
+        standard_error=tests.standard_error,
+        pvalue_adjusted=adjusted,
+        significant=together != 0,
+        swap=swap_share(cells.mean(axis=1)),
+    )

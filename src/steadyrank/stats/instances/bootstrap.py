@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -46,7 +46,6 @@ class InstanceBootstrap:
     """t of the topics' mean differences over instances."""
     pvalue: float
     pvalue_error: float
-    """Monte Carlo standard error of the p-value."""
     counts: np.ndarray
     """Number of resamples of each instance that are as extreme."""
     n_instances: int
@@ -61,7 +60,6 @@ def algorithm_two(
     *,
     n_samples: int = 1000,
     mode: str = "sound",
-    alternative: str = "two-sided",
     seed: int = 0,
     jobs: int | None = None,
 ) -> InstanceBootstrap:
@@ -70,41 +68,25 @@ def algorithm_two(
     t(z) is Student's t of the topics' mean differences over instances. From each instance's
     differences `n_samples` resamples of topics are drawn, independently of other instances', and
     t* = (mean - shift) / standard error; the shift is the instance's mean, or in the mode "paper"
-    the mean of its resample means. Counts |t*| >= |t(z)| (the line that the listing lacks), or
-    t* >= t(z) for the alternative "greater"; p is (1 + count) / (1 + M n_samples), or
-    count / (M n_samples) in the mode "paper". A resample without variance has t* = ±inf.
+    the mean of its resample means. Counts |t*| >= |t(z)| (the line that the listing lacks); p is
+    (1 + count) / (1 + M n_samples), or count / (M n_samples) in the mode "paper". Without variance
+    t* = ±inf.
 
-    The test is only about these instances: t* does not include the differences between their means.
-    It exceeds its level unless N s_a² is small compared with M s_u² + s_e²
-    (`steadyrank.stats.mixed.two_way`). Missing topics (NaN) of an instance are omitted from its
-    resamples and from the topics' means.
-
-    Reference: doi:10.1016/j.ipm.2015.06.005.
-
-    >>> d = [[0.3, 0.5, -0.1, 0.6], [0.4, 0.5, -0.2, 0.8], [0.2, 0.6, -0.1, 0.7]]
-    >>> test = algorithm_two(d)
-    >>> round(test.statistic, 3), bool(0.1 < test.pvalue < 0.3), test.n_instances
-    (1.936, True, 3)
+    It exceeds its level unless N s_a² is small compared with M s_u² + s_e². Missing topics (NaN) of
+    an instance are omitted. Reference: doi:10.1016/j.ipm.2015.06.005.
     """
     d = instance_matrix("differences", differences)
     check_samples(n_samples)
     check_choice("mode", mode, ("sound", "paper"))
-    check_choice("alternative", alternative, ("two-sided", "greater"))
     difference, t, n_topics, flag = student(topic_means(d))
     instances = _instances(d)
     counts = np.zeros(len(instances.places), np.int64)
     pvalue, error = (1.0, 0.0) if flag == NO_DIFFERENCE else (np.nan, np.nan)
     if flag not in (NO_DIFFERENCE, TOO_FEW) and counts.size:
-        two_sided = alternative == "two-sided"
-        counts = _extreme_counts(
-            instances,
-            _limit(t, two_sided),
-            n_samples=n_samples,
-            seed=seed,
-            paper=mode == "paper",
-            two_sided=two_sided,
-            jobs=jobs,
-        )
+        how: Any = {"n_samples": n_samples, "seed": seed, "jobs": jobs}
+        # The smallest t* that counts as extreme, so that ties count despite rounding.
+        limit = 0.0 if abs(t) <= CONSTANT else abs(t) * (1.0 - CONSTANT)
+        counts = _extreme_counts(instances, limit, is_paper=mode == "paper", **how)
         pvalue, error = _pooled(counts, n_samples, mode)
     return InstanceBootstrap(
         difference=difference,
@@ -127,7 +109,6 @@ class Instances(NamedTuple):
     entries: np.ndarray
     """[instance, number]: centred difference and its square, of each topic in turn, then zeros."""
     largest: np.ndarray
-    """Largest absolute difference."""
 
 
 def _instances(d: np.ndarray) -> Instances:
@@ -149,14 +130,13 @@ def _extreme_counts(
     *,
     n_samples: int,
     seed: int,
-    paper: bool,
-    two_sided: bool,
+    is_paper: bool,
     jobs: int | None,
 ) -> np.ndarray:
     """Return for each instance how many t* reach the limit."""
     key, n_instances = np.uint64(_key(seed)), len(instances.places)
     # If all resamples of an instance are counted in one call, it computes their mean as well.
-    at_once = paper and n_samples <= CHUNK
+    at_once = is_paper and n_samples <= CHUNK
     tasks = [
         (part, first, stop)
         for part in slices(n_instances, max(1, CHUNK // n_samples))
@@ -173,7 +153,7 @@ def _extreme_counts(
             size = TOGETHER * words_of(int(instances.n_topics[part].max()))
             room = (*np.empty((2, size), np.uint64), *np.empty((2, stop - first)))
             results = np.zeros(len(own), np.int64), np.zeros(len(own))
-            extreme_counts(key, first, some, own, at_once, limit, two_sided, room, results)
+            extreme_counts(key, first, some, own, at_once, limit, room, results)
             return results
 
         with workers(jobs=jobs if len(tasks) > 1 else 1) as threads:
@@ -184,18 +164,12 @@ def _extreme_counts(
         return counts, totals
 
     counts, totals = resample(np.zeros(n_instances))
-    return resample(totals / n_samples)[0] if paper and not at_once else counts
+    return resample(totals / n_samples)[0] if is_paper and not at_once else counts
 
 
 def _key(seed: int) -> int:
     """Return the key of the random streams of Algorithm 2 for a seed."""
     return int.from_bytes(hashlib.sha256(f"{seed}/algorithm two".encode()).digest()[:8], "little")
-
-
-def _limit(t: float, two_sided: bool) -> float:
-    """Return the smallest t* that counts as extreme, so that ties count despite rounding."""
-    t = abs(t) if two_sided else t
-    return 0.0 if abs(t) <= CONSTANT else t * (1.0 - CONSTANT * float(np.sign(t)))
 
 
 def topic_means(scores: np.ndarray) -> np.ndarray:
@@ -246,7 +220,6 @@ class TwoWayBootstrap:
     interval: Interval
     pvalue: float
     pvalue_error: float
-    """Monte Carlo standard error of the p-value."""
     n_undefined: int
     """Number of resamples without a topic that both systems have; they are omitted."""
     n_instances: tuple[int, int]
@@ -267,21 +240,14 @@ def two_way_bootstrap(
 ) -> TwoWayBootstrap:
     """Bootstrap a - b by resampling topics and, independently, the instances of each system.
 
-    `a` and `b` are scores [instance, topic], or [topic] for a deterministic system. Each resample
-    draws N topics for both systems and as many instances of each as it has, with replacement; its
-    difference d* is the mean over the drawn topics of a's mean minus b's. The limits of the
-    interval are percentiles of d*; p = 2 min((1 + #{d* <= 0}), (1 + #{d* >= 0})) / (1 + n_samples),
-    at most 1. The variance of d* includes the residual up to three times, but instances only
-    (M - 1) / M times: with fewer than some 10 instances that differ, or some 50 topics, p is too
-    small. If scores are missing (NaN), a drawn topic has the mean over the drawn instances that
-    have it; topics that either system lacks are omitted.
+    `a` and `b` are scores [instance, topic], or [topic] for a deterministic system. The limits of
+    the interval are percentiles of the resampled differences d*; p = 2 min((1 + #{d* <= 0}),
+    (1 + #{d* >= 0})) / (1 + n_samples), at most 1. The variance of d* includes the residual up to
+    three times, but instances only (M - 1) / M times: with fewer than some 10 instances, or 50
+    topics, p is too small. Of missing scores (NaN), a drawn topic has the mean over the drawn
+    instances that have it; topics that either system lacks are omitted.
 
     Reference: Owen 2007, doi:10.1214/07-AOAS122 (the pigeonhole bootstrap).
-
-    >>> a = [[0.3, 0.5, 0.1, 0.6], [0.4, 0.5, 0.2, 0.8], [0.2, 0.6, 0.1, 0.7]]
-    >>> test = two_way_bootstrap(a, [0.2, 0.1, 0.1, 0.4])
-    >>> round(test.difference, 4), test.n_instances, bool(test.interval[0] < test.difference)
-    (0.2167, (3, 1), True)
     """
     first, second = _system("a", a), _system("b", b)
     if first.shape[1] != second.shape[1]:

@@ -1,19 +1,12 @@
 """The inner loops of Algorithm 2: resamples of topics, drawn with replacement.
 
-A block of resamples is drawn in three passes, which the compiler vectorises: random words, the
-positions that they select, and the sums of the entries there. An entry consists of a difference and
-its square, so that one load and one addition serve both sums.
+A block of resamples is drawn in three passes: random words, the positions that they select, and the
+sums of the entries there. An entry consists of a difference and its square.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
 
 from steadyrank.compute.kernels import WORD, kernel, part
 from steadyrank.compute.random_kernels import GOLDEN, mixed_bits
@@ -22,7 +15,7 @@ TOGETHER = 16
 """Number of resamples whose positions are drawn together: they fit into the fastest cache."""
 
 ABREAST = 8
-"""Number of independent sums, so that an addition need not wait for the previous one."""
+"""Number of independent sums of a resample, which are added up last."""
 
 FEW_TOPICS = 256
 """Up to this number of topics 32 random bits give two positions, exact to 2^-32."""
@@ -34,56 +27,6 @@ HALF = WORD(32)
 def words_of(n_topics: int) -> int:
     """Return the number of words, of two positions each, of a resample; a multiple of 4."""
     return -(-n_topics // ABREAST) * (ABREAST // 2)
-
-
-@intrinsic
-def add_entries(
-    context: Any,
-    entries: Any,
-    positions: Any,
-    first: Any,
-    n_words: Any,
-    sums: Any,
-    squares: Any,
-    at: Any,
-) -> Any:
-    """Add up the entries at the positions in `n_words` words from `first` on.
-
-    A word holds two positions, in units of one number; an entry is two numbers. The sum of the
-    entries' first numbers is written to sums[at], that of their second ones to squares[at].
-    """
-
-    def build(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        def data(k: int) -> Any:
-            return target.make_array(signature.args[k])(target, builder, arguments[k]).data
-
-        word, real = ir.IntType(64), ir.DoubleType()
-        entry = ir.VectorType(real, 2)
-        start = builder.gep(data(1), [arguments[2]], source_etype=word)
-        zero = ir.Constant(entry, [0.0, 0.0])
-        totals = [cgutils.alloca_once_value(builder, zero) for _ in range(ABREAST)]
-        steps = builder.udiv(arguments[3], word(ABREAST // 2))
-        with cgutils.for_range(builder, steps) as loop:
-            begin = builder.mul(loop.index, word(ABREAST // 2))
-            for k in range(ABREAST // 2):
-                place = builder.gep(start, [builder.add(begin, word(k))], source_etype=word)
-                both = builder.load(place, typ=word)
-                lower, upper = builder.and_(both, word(0xFFFFFFFF)), builder.lshr(both, word(32))
-                for position, total in zip((lower, upper), totals[2 * k :], strict=False):
-                    pointer = builder.gep(data(0), [position], source_etype=real)
-                    pointer = builder.bitcast(pointer, entry.as_pointer())
-                    value = builder.load(pointer, align=8, typ=entry)
-                    builder.store(builder.fadd(builder.load(total, typ=entry), value), total)
-        parts = [builder.load(total, typ=entry) for total in totals]
-        while len(parts) > 1:
-            parts = [builder.fadd(a, b) for a, b in zip(parts[::2], parts[1::2], strict=True)]
-        for k, out in enumerate((4, 5)):
-            pointer = builder.gep(data(out), [arguments[6]], source_etype=real)
-            builder.store(builder.extract_element(parts[0], ir.IntType(32)(k)), pointer)
-        return target.get_dummy_value()
-
-    index = types.int64
-    return types.void(entries, positions, index, index, sums, squares, index), build
 
 
 @part
@@ -131,8 +74,25 @@ def _fill_up(n_topics, n_words, positions):
 @kernel
 def sums_at(entries, positions, n_words, sums, squares):
     """Write sums over the entries at each resample's positions, which take `n_words` words."""
+    one = WORD(1)
     for k in range(sums.size):
-        add_entries(entries, positions, k * n_words, n_words, sums, squares, k)
+        a0 = a1 = a2 = a3 = a4 = a5 = a6 = a7 = 0.0
+        b0 = b1 = b2 = b3 = b4 = b5 = b6 = b7 = 0.0
+        for w in range(k * n_words, (k + 1) * n_words, ABREAST // 2):
+            i, j = positions[w] & LOWER, positions[w] >> HALF
+            a0, b0 = a0 + entries[i], b0 + entries[i + one]
+            a1, b1 = a1 + entries[j], b1 + entries[j + one]
+            i, j = positions[w + 1] & LOWER, positions[w + 1] >> HALF
+            a2, b2 = a2 + entries[i], b2 + entries[i + one]
+            a3, b3 = a3 + entries[j], b3 + entries[j + one]
+            i, j = positions[w + 2] & LOWER, positions[w + 2] >> HALF
+            a4, b4 = a4 + entries[i], b4 + entries[i + one]
+            a5, b5 = a5 + entries[j], b5 + entries[j + one]
+            i, j = positions[w + 3] & LOWER, positions[w + 3] >> HALF
+            a6, b6 = a6 + entries[i], b6 + entries[i + one]
+            a7, b7 = a7 + entries[j], b7 + entries[j + one]
+        sums[k] = ((a0 + a1) + (a2 + a3)) + ((a4 + a5) + (a6 + a7))
+        squares[k] = ((b0 + b1) + (b2 + b3)) + ((b4 + b5) + (b6 + b7))
 
 
 @kernel
@@ -168,14 +128,12 @@ def drawn_positions(key, place, block, n_topics, n_words, words, positions):
 
 
 @kernel
-def extreme_counts(key, first, instances, shifts, recentred, limit, two_sided, room, results):
+def extreme_counts(key, first, instances, shifts, recentred, limit, room, results):
     """Count how many t* of each instance's resamples, from number `first` on, reach the limit.
 
-    `instances` are the arrays of `bootstrap.Instances`; `room` is memory for words and positions
-    of a block, and for the sums and squares of the resamples of one instance. `results` receive the
-    counts and the sums of the resample means; with `recentred` their mean is the shift. The random
-    numbers of a resample depend on the key, the instance's position and the resample's number;
-    `first` begins a block.
+    `room` is memory for words and positions of a block, and for the sums and squares of one
+    instance's resamples. `results` receive the counts and the sums of the resample means; with
+    `recentred` their mean is the shift. `first` begins a block.
     """
     places, n_topics, entries, largest = instances
     words, positions, sums, squares = room
@@ -196,5 +154,5 @@ def extreme_counts(key, first, instances, shifts, recentred, limit, two_sided, r
         turn_to_t(sums, squares, n, totals[m] / size if recentred else shifts[m], largest[m])
         count = 0
         for k in range(size):
-            count += (abs(sums[k]) if two_sided else sums[k]) >= limit
+            count += abs(sums[k]) >= limit
         counts[m] = count

@@ -17,7 +17,7 @@ from scipy import special
 
 from steadyrank.data.scores import Scores, mean_of_present
 from steadyrank.stats.instances.bootstrap import algorithm_two, two_way_bootstrap
-from steadyrank.stats.instances.systems import Groups, System, SystemPair, pair_of, systems_of
+from steadyrank.stats.instances.systems import Groups, System, SystemPair, pair_of
 from steadyrank.stats.interval import Interval, t_limits
 from steadyrank.stats.mixed.fit import (
     RESIDUAL,
@@ -42,7 +42,6 @@ from steadyrank.stats.run_means import mean_intervals
 
 INSTANCE, TOPIC, SYSTEM_TOPIC = "instance", "topic", "system_topic"
 COMPONENTS = (INSTANCE, TOPIC, SYSTEM_TOPIC, RESIDUAL)
-"""The variances that a comparison reports."""
 
 FACTOR = "instance factor "
 """Prefix of instance factors among a model's terms, since a factor may be called "topic"."""
@@ -66,7 +65,6 @@ class Inflation:
 def mixed_model(pair: SystemPair, factors: Sequence[str] = ()) -> MixedModel:
     """Return the sound model: of differences to a single run, or with instances within systems.
 
-    d[m, n] = delta + a[m] + u[n] + e[m, n], or y = system + topic + system topic + instance + e.
     Instance factors replace the instance, each nested in the previous ones; a term for the instance
     remains if several instances share all factors.
     """
@@ -161,10 +159,8 @@ def variance_intervals(pair: SystemPair, model: MixedModel, *, level: float) -> 
 def inflation_of(pair: SystemPair, difference: Difference, interval: Interval) -> Inflation:
     """Return 1 + N s_a² / (M s_u² + s_e²), at the estimate and at both limits of s_a².
 
-    This is the variance of the mean difference over that assumed by a test of topic scores that are
-    averaged over instances; 1 without variance. With unequal numbers of instances M is their
-    harmonic mean; with instance factors N s_a² / M is the remainder of the standard error beyond
-    topics and residual.
+    1 without variance. With unequal numbers of instances M is their harmonic mean; with instance
+    factors N s_a² / M is what the standard error has beyond topics and residual.
     """
     varied = [len(system.runs) for system in (pair.a, pair.b) if len(system.runs) > 1]
     n, m = len(pair.topics), harmonic_mean(varied)
@@ -197,11 +193,7 @@ def balanced_test(pair: SystemPair, df_method: DfMethod | None = None) -> Differ
 
 
 def harmonic_mean(sizes: Sequence[int]) -> float:
-    """Return the harmonic mean of unequal numbers of instances.
-
-    >>> harmonic_mean([2, 6])
-    3.0
-    """
+    """Return the harmonic mean of unequal numbers of instances."""
     return len(sizes) / sum(1.0 / size for size in sizes)
 
 
@@ -288,33 +280,6 @@ def instance_sds(matrix: np.ndarray, groups: Groups) -> np.ndarray:
     """Return the standard deviation of the instances' means by system; NaN for one run."""
     means = [mean_of_present(matrix[places]) for places in groups.values()]
     return np.array([np.std(each, ddof=1) if len(each) > 1 else np.nan for each in means])
-
-
-def scores_by_system(scores: Scores) -> Scores:
-    """Return scores of systems, by topic the means over their instances.
-
-    `meta` holds the number of instances of each system (`n_instances`), and the standard deviation
-    of their means (`instance_sd`, by measure).
-    """
-    groups = systems_of(scores)
-    names = tuple(groups)
-    values = np.stack([averaged(scores.matrix(measure), groups) for measure in scores.measures])
-    spread = {
-        measure: dict(zip(names, instance_sds(scores.matrix(measure), groups), strict=True))
-        for measure in scores.measures
-    }
-    # Bounds of ties are for means of single runs.
-    meta = {key: value for key, value in scores.meta.items() if key != "tie_bounds"}
-    sizes = {name: len(places) for name, places in groups.items()}
-    return Scores(
-        measures=scores.measures,
-        runs=names,
-        topics=scores.topics,
-        values=values,
-        run_info={"system": names},
-        meta={**meta, "n_instances": sizes, "instance_sd": spread},
-        directions=scores.directions,
-    )
 
 
 def system_tests(scores: Scores, measure: str, groups: Groups, pairs: np.ndarray) -> PairTests:

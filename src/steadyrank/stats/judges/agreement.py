@@ -98,9 +98,6 @@ def ac1_of_counts(counts: np.ndarray) -> np.ndarray:
     \((p_a - p_e) / (1 - p_e)\) with the share \(p_a\) of equal grades and
     \(p_e = \sum_k \pi_k (1 - \pi_k) / (q - 1)\), \(\pi_k\) the mean share of grade k for both
     judges, q grades (Gwet 2008, doi:10.1348/000711006X126600). NaN for fewer than two grades.
-
-    >>> ac1_of_counts(np.array([[118.0, 5.0], [2.0, 0.0]])).round(4).item()
-    0.9408
     """
     n, q = counts.sum(axis=(-2, -1)), counts.shape[-1]
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -255,11 +252,7 @@ class Worth:
 
 
 def topics_factor(correlation: float, n: int, n_more: float) -> float:
-    """Return 1 / (1 - rho² N / (n + N)); 1 for a negative correlation, for which lambda is 0.
-
-    >>> round(topics_factor(0.8, 15, 45), 3), topics_factor(0.8, 15, 0)
-    (1.923, 1.0)
-    """
+    """Return 1 / (1 - rho² N / (n + N)); 1 for a negative correlation, for which lambda is 0."""
     share = 1.0 if math.isinf(n_more) else n_more / (n + n_more)
     explained = max(correlation, 0.0) ** 2 * share
     return 1.0 / (1.0 - explained) if explained < 1.0 else math.inf

@@ -24,8 +24,7 @@ class LayoutStrata:
     """Sums of squares of the layout's strata, and the coefficients of variances in expectations.
 
     The eigenvalue of a stratum is `loads` times the variances, residual last. Fixed effects have
-    separate strata; the covariance of the estimates is the sum of their eigenvalues times
-    `fixed_shapes`.
+    separate strata, whose eigenvalues times `fixed_shapes` add up to the estimates' covariance.
     """
 
     n: int
@@ -51,23 +50,21 @@ class LayoutStrata:
         """Always false: a term in the last stratum is confounded with the residual."""
         return False
 
-    def point(self, variances: np.ndarray, reml: bool) -> Point:
+    def point(self, variances: np.ndarray) -> Point:
         """Return deviance and estimates at these variances."""
-        squares, df, loads = _effective(self, reml)
-        spread = loads @ variances
-        fixed = self.fixed_loads @ variances
-        value = float(df @ np.log(spread) + (squares / spread).sum()) + self.log_det * reml
-        value += (self.n - len(fixed) * reml) * float(np.log(2.0 * np.pi))
+        spread, fixed = self.loads @ variances, self.fixed_loads @ variances
+        value = float(self.df @ np.log(spread) + (self.squares / spread).sum()) + self.log_det
+        value += (self.n - len(fixed)) * float(np.log(2.0 * np.pi))
         covariance = np.tensordot(fixed, self.fixed_shapes, 1)
         return Point(value=value, estimates=self.estimates, covariance=covariance)
 
-    def slopes(self, variances: np.ndarray, reml: bool) -> Slopes:
+    def slopes(self, variances: np.ndarray) -> Slopes:
         """Return deviance and estimates with first and second derivatives."""
-        squares, df, loads = _effective(self, reml)
+        loads = self.loads
         spread = loads @ variances
-        known, observed = df / spread**2, squares / spread**3
+        known, observed = self.df / spread**2, self.squares / spread**3
         return Slopes(
-            point=self.point(variances, reml),
+            point=self.point(variances),
             gradient=loads.T @ (known * spread - observed * spread),
             fisher=(loads.T * known) @ loads,
             hessian=(loads.T * (2.0 * observed - known)) @ loads,
@@ -126,19 +123,16 @@ def strata_of(rows: ModelRows, negligible: float) -> LayoutStrata | None:
     )
 
 
-def best_of_strata(strata: LayoutStrata, reml: bool, free: np.ndarray) -> Optimum:
+def best_of_strata(strata: LayoutStrata, free: np.ndarray) -> Optimum:
     """Return the REML estimates in closed form: eigenvalues are mean squares.
 
     If a component would be negative, a search finds the components that remain positive, and strata
-    whose eigenvalues then agree are pooled. ML is always searched, because the fixed effects enter
-    its eigenvalues without a mean square.
+    whose eigenvalues then agree are pooled.
     """
-    exact = _pooled(strata, free) if reml else None
+    exact = _pooled(strata, free)
     if exact is not None and (exact.variances[free[:-1]] > 0.0).all():
         return exact
-    optimum = maximise(strata, reml, free)
-    if not reml:
-        return optimum
+    optimum = maximise(strata, free)
     exact = _pooled(strata, np.flatnonzero(optimum.variances > 0.0))
     if exact is None or (exact.variances < 0.0).any():
         return optimum
@@ -164,7 +158,7 @@ def _pooled(strata: LayoutStrata, inside: np.ndarray) -> Optimum | None:
     return Optimum(
         variances=variances,
         uncertainty=uncertainty,
-        value=strata.point(variances, True).value if bounded else -np.inf,
+        value=strata.point(variances).value if bounded else -np.inf,
         bounded=bounded,
         estimates=strata.estimates,
         covariance=covariance,
@@ -173,26 +167,13 @@ def _pooled(strata: LayoutStrata, inside: np.ndarray) -> Optimum | None:
     )
 
 
-def _effective(strata: LayoutStrata, reml: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return squares, degrees of freedom and loads; for ML including those of fixed effects."""
-    if reml:
-        return strata.squares, strata.df, strata.loads
-    p = len(strata.fixed_loads)
-    return (
-        np.append(strata.squares, np.zeros(p)),
-        np.append(strata.df, np.ones(p)),
-        np.vstack([strata.loads, strata.fixed_loads]),
-    )
-
-
 def _fixed_effects(
     n: int, mean: np.ndarray, contrast: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray, float]:
     """Return estimates, shapes of their covariance and log |X'X| from the effects of two strata.
 
-    With a contrast the coefficients are the second system's mean and the difference first minus
-    second: the grand mean m has variance eigenvalue / n, the difference d has 4 eigenvalue / n of
-    the other stratum, and the second system's mean is m - d / 2.
+    The grand mean m has variance eigenvalue / n, the difference d has 4 eigenvalue / n of the other
+    stratum, and the second system's mean is m - d / 2.
     """
     if contrast is None:
         return mean, np.full((1, 1, 1), 1.0 / n), float(np.log(n))
@@ -211,8 +192,7 @@ def _refines(fine: tuple[np.ndarray, int], coarse: tuple[np.ndarray, int]) -> bo
 class _Lattice:
     """Groupings of the rows, with the finest common coarsening of any two.
 
-    It is `balanced` as long as every grouping is even and any two are orthogonal: within a group of
-    their common coarsening, all their combinations are equally frequent.
+    It is `balanced` as long as every grouping is even and any two are orthogonal.
     """
 
     def __init__(self, n: int) -> None:

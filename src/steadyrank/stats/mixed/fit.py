@@ -1,11 +1,8 @@
 """Linear mixed models with random intercepts, for comparing non-deterministic systems.
 
-Variance components by REML or ML, as in lme4, and tests with Satterthwaite's degrees of freedom, as
-in lmerTest, or Kenward and Roger's, as in pbkrtest (Jayasinghe et al. 2015,
+Variance components by REML, as in lme4, and tests with Satterthwaite's degrees of freedom, as in
+lmerTest, or Kenward and Roger's, as in pbkrtest (Jayasinghe et al. 2015,
 doi:10.1016/j.ipm.2015.06.005). Balanced layouts are solved in closed form.
-
-`MixedModel` represents every layout: crossed and nested terms, labelled rows or whole arrays,
-complete or with missing cells. It checks its arguments.
 """
 
 from __future__ import annotations
@@ -20,7 +17,7 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from steadyrank.compute.blas import one_blas_thread
-from steadyrank.errors import InputError, arg, bad_value, check_choice
+from steadyrank.errors import InputError, arg, check_choice
 from steadyrank.stats.inputs import check_open_unit
 from steadyrank.stats.interval import Interval, t_test
 from steadyrank.stats.mixed.balanced import LayoutStrata, best_of_strata, strata_of
@@ -30,35 +27,23 @@ from steadyrank.stats.mixed.two_way import METHOD_WORDS, DfMethod, Difference
 from steadyrank.stats.pairs.result import CONSTANT, NO_DIFFERENCE, TOO_FEW, ZERO_VARIANCE, tiny_of
 
 RESIDUAL = "residual"
-"""The name of the error term among the variances."""
 
-Term = ArrayLike | tuple[ArrayLike, ...] | str | tuple[str, ...]
+Term = ArrayLike | tuple[ArrayLike, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MixedModel:
     """y = X b + sum of Z_k u_k + e, with u_k ~ N(0, s_k² I) and e ~ N(0, s_e² I).
 
-    `random` names the random intercepts. There are two ways to pass the data:
-
-    - rows: `response` has one entry per row, and a term is an array of labels, or a tuple of such
-      arrays for the groups that they form together; `fixed` is true for rows of the first system.
-    - an array: `axes` names the axes of `response`, and a term is an axis or a tuple of axes;
-      `fixed` is an axis of length two, whose first entry is the first system.
-
-    Missing responses are NaN. With `fixed` the coefficients are the second system's mean and the
-    difference first minus second; without, the mean alone.
-
-    >>> y = np.random.default_rng(0).random((2, 5, 20))
-    >>> terms = {"topic": "topic", "cell": ("system", "topic"), "instance": ("system", "instance")}
-    >>> MixedModel(y, axes=("system", "instance", "topic"), random=terms, fixed="system").groups
-    {'topic': 20, 'cell': 40, 'instance': 10}
+    `random` names the random intercepts: a term is an array of labels, one for each entry of
+    `response`, or a tuple of such arrays for the groups that they form together. `fixed` is true
+    for the first system. Missing responses are NaN. With `fixed` the coefficients are the second
+    system's mean and the difference first minus second; without, the mean alone.
     """
 
     response: np.ndarray
     random: Mapping[str, Term] = field(kw_only=True)
-    fixed: ArrayLike | str | None = field(default=None, kw_only=True)
-    axes: tuple[str, ...] | None = field(default=None, kw_only=True)
+    fixed: ArrayLike | None = field(default=None, kw_only=True)
     rows: ModelRows = field(init=False, repr=False)
     """The rows that have a response."""
 
@@ -68,10 +53,9 @@ class MixedModel:
             raise InputError("response holds an infinite value: mark missing ones as NaN")
         if RESIDUAL in self.random:
             raise InputError(f"{RESIDUAL!r} is the name of the error term: rename the random term")
+        if response.ndim != 1:
+            raise InputError(f"a response has one entry per row, got shape {response.shape}")
         object.__setattr__(self, "response", response)
-        if self.axes is not None:
-            object.__setattr__(self, "axes", tuple(self.axes))
-            _check_axes(self)
         object.__setattr__(self, "rows", _rows_of(self))
 
     @property
@@ -90,7 +74,6 @@ class ResponseScale:
     centre: float
     spread: float
     tiny: float
-    """Largest spread that counts as 0."""
     flag: str
     """Why there is no likelihood, or ""."""
 
@@ -124,68 +107,18 @@ def likelihood_of(model: MixedModel, scale: ResponseScale) -> LayoutStrata | Row
     return strata_of(rows, scale.tiny / scale.spread) or tables_of(rows)
 
 
-def _check_axes(model: MixedModel) -> None:
-    axes = model.axes or ()
-    if len(axes) != model.response.ndim or len(set(axes)) != len(axes):
-        raise bad_value(
-            "axes", f"name the {model.response.ndim} axes of the response, each once", axes
-        )
-    axis = _fixed_axis(model)
-    if axis is not None and model.response.shape[axis] != 2:
-        raise InputError(
-            f"the fixed axis {axes[axis]!r} must hold two systems, got {model.response.shape[axis]}"
-        )
-    for term in model.random.values():
-        _axes_of(model, term)
-
-
-def _fixed_axis(model: MixedModel) -> int | None:
-    if model.fixed is None:
-        return None
-    if not isinstance(model.fixed, str):
-        raise InputError("with axes, fixed must be the name of an axis")
-    return _axes_of(model, model.fixed)[0]
-
-
-def _axes_of(model: MixedModel, term: Term) -> tuple[int, ...]:
-    """Return the positions of the axes of a term."""
-    axes = list(model.axes or ())
-    names = (term,) if isinstance(term, str) else term
-    if not isinstance(names, tuple):
-        raise InputError("with axes, a random term must be the name of an axis or a tuple of them")
-    for name in names:
-        check_choice("axis", name, axes)
-    return tuple(axes.index(str(name)) for name in names)
-
-
 def _rows_of(model: MixedModel) -> ModelRows:
     """Return labelled rows, without those whose response is missing."""
-    present = ~np.isnan(model.response).reshape(-1)
-    response = model.response.reshape(-1)[present]
-    first: np.ndarray | None
-    if model.axes is None:
-        if model.response.ndim != 1:
-            raise InputError("a response of several dimensions requires axes that name them")
-        columns = [_labels(name, term, len(present)) for name, term in model.random.items()]
-        first = _first(model.fixed, len(present))
-    else:
-        shape, axis = model.response.shape, _fixed_axis(model)
-        index = np.indices(shape).reshape(len(shape), -1)
-        columns = []
-        for term in model.random.values():
-            chosen = _axes_of(model, term)
-            cells = np.ravel_multi_index(
-                tuple(index[k] for k in chosen), tuple(shape[k] for k in chosen)
-            )
-            columns.append(np.asarray(cells))
-        first = None if axis is None else index[axis] == 0
+    present = ~np.isnan(model.response)
+    columns = [_labels(name, term, len(present)) for name, term in model.random.items()]
+    first = _first(model.fixed, len(present))
     if first is not None:
         first = first[present]
         if first.all() or not first.any():
             raise InputError("both systems require a response that is not missing")
     compact = [_compact(labels[present]) for labels in columns]
     return ModelRows(
-        response=response,
+        response=model.response[present],
         labels=tuple(labels for labels, _ in compact),
         sizes=tuple(size for _, size in compact),
         first=first,
@@ -250,18 +183,15 @@ class MixedFit:
     estimates: np.ndarray
     standard_errors: np.ndarray
     df: np.ndarray
-    """Degrees of freedom by `df_method`."""
     statistic: np.ndarray
     pvalue: np.ndarray
     covariance: np.ndarray
     """Covariance of the coefficients, adjusted if the method is Kenward and Roger's."""
     variances: dict[str, float]
-    """Variance of each random term, and of the residual; NaN if the layout does not identify it."""
     log_likelihood: float
-    """Restricted under REML, as lme4 reports it; infinite without residual variance."""
+    """Restricted, as lme4 reports it; infinite without residual variance."""
     converged: bool
     dropped: tuple[str, ...]
-    """The terms whose variance is estimated at 0."""
     unidentified: tuple[str, ...]
     """Terms whose variance cannot be estimated (one group, one group per row, the groups of an
     earlier term, or no residual): they are omitted, and the fit is only about these levels."""
@@ -274,84 +204,56 @@ class MixedFit:
     method: str
 
 
-def fit(model: MixedModel, *, reml: bool = True, df_method: DfMethod = "satterthwaite") -> MixedFit:
-    """Estimate a mixed model by restricted (default) or full maximum likelihood.
+def fit(model: MixedModel, *, df_method: DfMethod = "satterthwaite") -> MixedFit:
+    """Estimate a mixed model by restricted maximum likelihood.
 
-    Variances maximise the likelihood over non-negative values; coefficients follow by generalised
-    least squares. A coefficient with variance f(v) has 2 f² / (g'Ag) degrees of freedom, g the
-    gradient of f and A twice the inverse Hessian of the deviance in the variances v that are not at
-    0 (Satterthwaite, as lmerTest). Kenward and Roger's adjustment requires REML (see
-    `_kenward_roger`); without residual variance Satterthwaite's method replaces it. Assumes
-    independent normal effects; topics and instances are random samples of the populations of
-    interest. With fewer than about five instances their variance is poorly known: see
-    `component_intervals`.
+    A coefficient with variance f(v) has 2 f² / (g'Ag) degrees of freedom, g the gradient of f and A
+    twice the inverse Hessian of the deviance in the variances v that are not at 0 (Satterthwaite),
+    or those of `_kenward_roger`, which Satterthwaite's replace without residual variance.
 
     Reference: Bates et al. 2015, doi:10.18637/jss.v067.i01; Kuznetsova et al. 2017,
     doi:10.18637/jss.v082.i13; Kenward & Roger 1997, doi:10.2307/2533558.
-
-    >>> y = np.array([[0.3, 0.5, 0.1, 0.6], [0.4, 0.5, 0.2, 0.8], [0.2, 0.6, 0.1, 0.7]])
-    >>> terms = {"instance": "instance", "topic": "topic"}
-    >>> fitted = fit(MixedModel(y, axes=("instance", "topic"), random=terms))
-    >>> round(fitted.variances["topic"], 4), fitted.df.round(4).tolist(), fitted.dropped
-    (0.0608, [3.1631], ())
     """
     check_choice("df_method", df_method, METHOD_WORDS)
-    if df_method == "kenward-roger" and not reml:
-        raise InputError("Kenward and Roger's adjustment is of REML estimates: fit with reml=True")
     scale = scale_of(model)
     if scale.flag:
-        return _degenerate(model, scale, reml, df_method)
+        return _degenerate(model, scale, df_method)
     likelihood = likelihood_of(model, scale)
-    best, free = best_fit(likelihood, reml)
+    best, free = best_fit(likelihood)
     if not best.bounded:
         df_method = "satterthwaite"
-    closed = isinstance(likelihood, LayoutStrata)
-    how = _method(reml, "balanced layout" if closed else "any layout", df_method)
     if df_method == "satterthwaite":
-        trust = best.covariance, _satterthwaite(best)
+        covariance, df = best.covariance, _satterthwaite(best)
     else:
         with one_blas_thread():
-            trust = _kenward_roger(likelihood, best, free)
-    p = len(best.estimates)
+            covariance, df = _kenward_roger(likelihood, best, free)
     variances = best.variances * scale.spread**2
     # At the search's floor the residual variance counts as 0.
     variances[-1] *= best.bounded
     variances[np.setdiff1d(np.arange(len(variances)), free)] = np.nan
-    value = best.value + (scale.n - p * reml) * 2.0 * float(np.log(scale.spread))
+    value = best.value + (scale.n - len(df)) * 2.0 * float(np.log(scale.spread))
     estimates = best.estimates * scale.spread
     estimates[0] += scale.centre
     return _fitted(
         model,
         scale.n,
         estimates=estimates,
-        errors=np.sqrt(np.diag(trust[0])) * scale.spread,
-        df=trust[1],
-        covariance=trust[0] * scale.spread**2,
+        df=df,
+        covariance=covariance * scale.spread**2,
         variances=variances,
         log_likelihood=-0.5 * value if best.bounded else np.inf,
         converged=best.converged,
         flag="" if best.bounded else NO_RESIDUAL,
         df_method=df_method,
-        method=how,
+        how="balanced layout" if isinstance(likelihood, LayoutStrata) else "any layout",
     )
 
 
-def component_intervals(
-    model: MixedModel, *, confidence: float = 0.95, reml: bool = True
-) -> dict[str, Interval]:
+def component_intervals(model: MixedModel, *, confidence: float = 0.95) -> dict[str, Interval]:
     """Return the profile likelihood interval of each variance: values with 2 log LR below chi²(1).
 
-    The deviance is minimised over the other components at each trial value. Intervals of terms with
-    few groups are wide, and nevertheless somewhat too short; they contain 0 if the term may be
-    absent. NaN for components that are not identified and in degenerate fits.
-
-    Reference: Bates et al. 2015, doi:10.18637/jss.v067.i01.
-
-    >>> y = np.array([[0.3, 0.5, 0.1, 0.6], [0.4, 0.5, 0.2, 0.8], [0.2, 0.6, 0.1, 0.7]])
-    >>> terms = {"instance": "instance", "topic": "topic"}
-    >>> model = MixedModel(y, axes=("instance", "topic"), random=terms)
-    >>> tuple(round(limit, 3) for limit in component_intervals(model, reml=False)["topic"])
-    (0.013, 0.283)
+    NaN for components that are not identified and in degenerate fits. Reference: Bates et al. 2015,
+    doi:10.18637/jss.v067.i01.
     """
     check_open_unit("confidence", confidence)
     scale, names = scale_of(model), [*model.random, RESIDUAL]
@@ -359,10 +261,10 @@ def component_intervals(
     if scale.flag:
         return intervals
     likelihood = likelihood_of(model, scale)
-    best, free = best_fit(likelihood, reml)
+    best, free = best_fit(likelihood)
     if not best.bounded:
         return intervals
-    profile = _Profile(likelihood=likelihood, reml=reml, free=free, best=best, last=best.variances)
+    profile = _Profile(likelihood=likelihood, free=free, best=best, last=best.variances)
     threshold = float(np.sqrt(special.chdtri(1.0, 1.0 - confidence)))
     with one_blas_thread():
         for k in free.tolist():
@@ -372,14 +274,14 @@ def component_intervals(
     return intervals
 
 
-def best_fit(likelihood: LayoutStrata | RowTables, reml: bool) -> tuple[Optimum, np.ndarray]:
+def best_fit(likelihood: LayoutStrata | RowTables) -> tuple[Optimum, np.ndarray]:
     """Return the maximum of the likelihood, and which variances are identified."""
     if isinstance(likelihood, LayoutStrata):
         free = identified(likelihood)
-        return best_of_strata(likelihood, reml, free), free
+        return best_of_strata(likelihood, free), free
     with one_blas_thread():
         free = identified(likelihood)
-        return maximise(likelihood, reml, free), free
+        return maximise(likelihood, free), free
 
 
 def _fitted(
@@ -387,14 +289,17 @@ def _fitted(
     n: int,
     *,
     estimates: np.ndarray,
-    errors: np.ndarray,
     df: np.ndarray,
+    covariance: np.ndarray,
     variances: np.ndarray,
     converged: bool,
     flag: str,
-    **figures: Any,
+    df_method: DfMethod,
+    how: str,
+    log_likelihood: float,
 ) -> MixedFit:
     """Return a fit of n rows with tests of its coefficients; unidentified `variances` are NaN."""
+    errors = np.sqrt(np.diag(covariance))
     tiny = CONSTANT * np.maximum(1.0, np.abs(estimates[0]))
     statistic, pvalue = t_test(estimates, errors, df, tiny)
     if errors[-1] == 0.0:
@@ -407,7 +312,9 @@ def _fitted(
         df=df,
         statistic=statistic,
         pvalue=pvalue,
+        covariance=covariance,
         variances=named,
+        log_likelihood=log_likelihood,
         converged=converged and not np.isnan(df[errors > 0.0]).any(),
         dropped=tuple(name for name in model.random if named[name] == 0.0),
         unidentified=tuple(name for name, value in named.items() if np.isnan(value)),
@@ -415,7 +322,9 @@ def _fitted(
         n=n,
         n_missing=model.response.size - n,
         flag=flag,
-        **figures,
+        df_method=df_method,
+        method="linear mixed model, restricted maximum likelihood, "
+        f"{how}; {METHOD_WORDS[df_method]}, two-sided",
     )
 
 
@@ -435,9 +344,7 @@ def difference_of(fitted: MixedFit, **changes: Any) -> Difference:
     return Difference(**figures | changes)
 
 
-def _degenerate(
-    model: MixedModel, scale: ResponseScale, reml: bool, df_method: DfMethod
-) -> MixedFit:
+def _degenerate(model: MixedModel, scale: ResponseScale, df_method: DfMethod) -> MixedFit:
     """Return the fit of a response without variance, or of too few rows."""
     p, few = len(scale.means), scale.flag == TOO_FEW
     nothing, estimates = np.nan if few else 0.0, scale.means
@@ -447,7 +354,6 @@ def _degenerate(
         model,
         scale.n,
         estimates=estimates,
-        errors=np.full(p, nothing),
         df=np.full(p, np.nan),
         covariance=np.full((p, p), nothing),
         variances=np.full(len(model.random) + 1, nothing),
@@ -455,13 +361,8 @@ def _degenerate(
         converged=True,
         flag=scale.flag,
         df_method=df_method,
-        method=_method(reml, "nothing to estimate", df_method),
+        how="nothing to estimate",
     )
-
-
-def _method(reml: bool, how: str, df_method: DfMethod) -> str:
-    kind = "restricted maximum likelihood" if reml else "maximum likelihood"
-    return f"linear mixed model, {kind}, {how}; {METHOD_WORDS[df_method]}, two-sided"
 
 
 def coefficient_names(p: int) -> tuple[str, ...]:
@@ -485,15 +386,12 @@ def _kenward_roger(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return adjusted covariance and degrees of freedom of the estimates, as in pbkrtest.
 
-    Unlike Satterthwaite's in lmerTest they use expected information, and include the uncertainty of
-    every component that the layout identifies, also of those estimated at 0. With Φ = (X'V⁻¹X)⁻¹, W
-    twice the inverse expected information of the `free` variances, and V = sum of v_k V_k, the
-    covariance is Φ + 2 Φ (sum of W_kl X'V⁻¹ V_k P V_l V⁻¹X) Φ. A single coefficient with variance
-    f(v) has 2 f² / (g'Wg) degrees of freedom, g the gradient of f: in one dimension the paper's
-    moments reduce to this, and its scaling of F to 1. Φ is the REML estimate's. Requires residual
-    variance, since there is no information without.
+    With Φ = (X'V⁻¹X)⁻¹, W twice the inverse expected information of the `free` variances (also of
+    those at 0), and V = sum of v_k V_k, the covariance is Φ + 2 Φ (sum of W_kl X'V⁻¹ V_k P V_l
+    V⁻¹X) Φ. A coefficient with variance f(v) has 2 f² / (g'Wg) degrees of freedom, g the gradient
+    of f: in one dimension the paper's moments reduce to this, and its scaling of F to 1.
     """
-    slopes = likelihood.slopes(best.variances, True)
+    slopes = likelihood.slopes(best.variances)
     fisher = slopes.fisher[np.ix_(free, free)]
     # Scaled to a unit diagonal first: components differ by orders of magnitude.
     scale = np.sqrt(np.diag(fisher))
@@ -513,19 +411,17 @@ class _Profile:
     """The profile of a likelihood: its maximum with one component fixed."""
 
     likelihood: LayoutStrata | RowTables
-    reml: bool
     free: np.ndarray
     best: Optimum
     last: np.ndarray
-    """Result of the last search, at which the next starts."""
 
     def rise(self, k: int, value: float) -> float:
         """Return the square root of the increase of the deviance with component k at `value`."""
         start = self.last.copy()
         start[k] = value
         others = self.free[self.free != k]
-        self.last, _ = search(self.likelihood, self.reml, others, start, scoring_steps=0)
-        rise = self.likelihood.point(self.last, self.reml).value - self.best.value
+        self.last, _ = search(self.likelihood, others, start, scoring_steps=0)
+        rise = self.likelihood.point(self.last).value - self.best.value
         return float(np.sqrt(max(rise, 0.0)))
 
 

@@ -1,15 +1,10 @@
 """The likelihood of a linear mixed model on any layout, balanced or not.
 
-For missing cells or unequal numbers of instances. The covariance of the rows is V = s I + sum of
-v_k Z_k Z_k' with a column of Z_k for each group of a term. Rows enter the likelihood only through
-the products of the columns of Z, of the fixed effects X and of the response y with each other:
-counts and totals, summed once.
-
-Effects are eliminated in three steps, all by Woodbury's formula. First the *inner* term, the one
-with the most groups, such as the cells of systems and topics: each row has one, so its matrix is
-diagonal. Then the *outer* term, whose groups contain those of the inner one, such as topics: given
-these, its matrix is diagonal as well. Last all others, the *core*, by one Cholesky factor. So the
-work is proportional to the number of cells, and to the cube of the core's size.
+The covariance of the rows is V = s I + sum of v_k Z_k Z_k' with a column of Z_k for each group of a
+term. Effects are eliminated in three steps, all by Woodbury's formula. First the *inner* term, the
+one with the most groups, such as the cells of systems and topics: each row has one, so its matrix
+is diagonal. Then the *outer* term, whose groups contain those of the inner one, such as topics:
+given these, its matrix is diagonal as well. Last all others, the *core*, by one Cholesky factor.
 """
 
 from __future__ import annotations
@@ -75,18 +70,18 @@ class RowTables:
         """Whether there are at least as many effects as rows."""
         return sum(map(len, self.group_sizes)) + self.n_fixed >= self.n
 
-    def point(self, variances: np.ndarray, reml: bool) -> Point:
+    def point(self, variances: np.ndarray) -> Point:
         """Return deviance and estimates at these variances."""
-        return _point(self, _solved(self, variances), reml)
+        return _point(self, _solved(self, variances))
 
-    def slopes(self, variances: np.ndarray, reml: bool) -> Slopes:
+    def slopes(self, variances: np.ndarray) -> Slopes:
         """Return deviance and estimates with first and second derivatives.
 
-        With C = Z'PZ: d/dv_k = tr C_kk - |u_k|², u = Z'Py, and for REML
-        d²/dv_k dv_l = 2 u_k'C_kl u_l - |C_kl|²; ML has V^-1 instead of P in trace and norm.
+        With C = Z'PZ: d/dv_k = tr C_kk - |u_k|², u = Z'Py, and
+        d²/dv_k dv_l = 2 u_k'C_kl u_l - |C_kl|².
         """
         solved, p = _solved(self, variances), self.n_fixed
-        point = _point(self, solved, reml)
+        point = _point(self, solved)
         plain, fixed, rest = _effects(self, solved)
         spread = np.linalg.cholesky(point.covariance)
         n_below = plain.reach.shape[1]
@@ -94,7 +89,7 @@ class RowTables:
             reach=np.concatenate([plain.reach, (fixed[:n_below] @ spread).T]),
             cross=plain.cross - fixed @ point.covariance @ fixed[n_below:].T,
         )
-        trace, norms = (within if reml else plain).traces_and_norms()
+        trace, norms = within.traces_and_norms()
         pulls = np.column_stack([rest - fixed @ point.estimates, fixed])
         # u_k' C_kl w_l for each pair of terms and of columns u, w, [term, term, u, w].
         split = (self.own[:, :, None] * pulls[:, None, :]).reshape(len(pulls), -1)
@@ -103,7 +98,7 @@ class RowTables:
         left = float(solved.products[p, p] - solved.products[:p, p] @ point.estimates)
         # Sums over the effects of each term of products of columns, [term, column, column].
         sums = np.einsum("qk,qi,qj->kij", self.own, pulls, pulls)
-        gradient, norms = _with_residual(variances, trace, norms, self.n - p * reml)
+        gradient, norms = _with_residual(variances, trace, norms, self.n - p)
         squares, mixed = _with_residual(variances, sums[:, 0, 0], actions[:, :, 0, 0], left)
         inside = sums[:, 1:, 1:]
         # As X'P = 0, a row of leverages times the variances sums to 0.
@@ -230,15 +225,14 @@ def _forward(lower: np.ndarray, right: np.ndarray) -> np.ndarray:
     return np.asarray(solve_triangular(lower, right, lower=True, check_finite=False))
 
 
-def _point(tables: RowTables, solved: _Solved, reml: bool) -> Point:
+def _point(tables: RowTables, solved: _Solved) -> Point:
     p = tables.n_fixed
     information, cross = solved.products[:p, :p], solved.products[:p, p]
     covariance = np.linalg.inv(information)
     estimates = covariance @ cross
     value = solved.log_det + float(solved.products[p, p] - cross @ estimates)
-    value += (tables.n - p * reml) * float(np.log(2.0 * np.pi))
-    if reml:
-        value += float(np.linalg.slogdet(information)[1])
+    value += (tables.n - p) * float(np.log(2.0 * np.pi))
+    value += float(np.linalg.slogdet(information)[1])
     return Point(value=value, estimates=estimates, covariance=covariance)
 
 

@@ -47,11 +47,9 @@ from steadyrank.stats.pairs.result import NO_DIFFERENCE, ZERO_VARIANCE
 CHAINS = 4
 FEWEST_DRAWS = 100
 WARM_UP = 50
-"""Number of draws from the approximation that each chain discards."""
 
 CORRECTED_WARM_UP = 10
 LARGEST_RHAT, SMALLEST_ESS = 1.01, 400.0
-"""Limits for every parameter of converged draws."""
 
 METHOD = (
     "posterior of a linear mixed model: flat coefficients, half-Cauchy(sd(y)) standard deviations,"
@@ -59,7 +57,6 @@ METHOD = (
 )
 
 EXTENSIONS = 8
-"""Chains have at most this multiple of the requested draws."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -70,20 +67,16 @@ class Posterior:
     mean: np.ndarray
     sd: np.ndarray
     hpd: np.ndarray
-    """Shortest interval of the given level, [coefficient, 2]."""
     pvalue: np.ndarray
     """2 min(P(b <= 0), P(b >= 0))."""
     confidence: float
     components: tuple[str, ...] = ()
-    """Identified random terms, and the residual."""
     draws: np.ndarray
     """Coefficients, [chain, draw, coefficient]."""
     deviation_draws: np.ndarray
     """Standard deviations, [chain, draw, component]."""
     rhat: dict[str, float] = field(default_factory=dict)
-    """Split R-hat of each coefficient and component."""
     bulk_ess: dict[str, float] = field(default_factory=dict)
-    """Effective sample size of each coefficient and component."""
     acceptance: float
     """Share of proposals that the exact likelihood accepted; 1 on a balanced layout."""
     converged: bool
@@ -108,17 +101,8 @@ def posterior(
     Priors: flat on the coefficients, half-Cauchy with scale sd(y) on the standard deviation of
     each random term, 1/s² on the residual variance. Four chains are extended until every parameter
     has split R-hat below 1.01 and a bulk effective sample size of `target_ess`, at most to eight
-    times `n_draws`; `converged` says whether R-hat and an effective size of 400 were reached. Has
-    the assumptions of `fit`. With few instances the prior affects their standard deviation: see
-    `deviation_draws`. Draws depend on the seed, not on `jobs`.
-
-    Reference: Gelman 2006, doi:10.1214/06-BA117A.
-
-    >>> y = np.random.default_rng(0).normal(0.1, 1.0, (5, 40))
-    >>> terms = {"instance": "instance", "topic": "topic"}
-    >>> sampled = posterior(MixedModel(y, axes=("instance", "topic"), random=terms))
-    >>> sampled.converged, sampled.draws.shape, sampled.acceptance
-    (True, (4, 1000, 1), 1.0)
+    times `n_draws`; `converged` says whether R-hat and an effective size of 400 were reached. Draws
+    depend on the seed, not on `jobs`. Reference: Gelman 2006, doi:10.1214/06-BA117A.
     """
     check_open_unit("confidence", confidence)
     if n_draws < FEWEST_DRAWS:
@@ -149,7 +133,7 @@ class _Sampler:
         """Return log(exact / approximate density), and mean and covariance of coefficients."""
         variances = variances_of(state[None], self.free, self.likelihood.n_terms)[0]
         try:
-            point = self.likelihood.point(variances, True)
+            point = self.likelihood.point(variances)
         except np.linalg.LinAlgError:
             # Variances of so different sizes that no digit is left have negligible density.
             return -np.inf, np.zeros(self.offset.size), np.eye(self.offset.size)
@@ -160,7 +144,7 @@ class _Sampler:
 def _sampler(model: MixedModel, scale: ResponseScale, seed: int) -> _Sampler | str:
     """Return the data of the chains, or the flag of an improper posterior."""
     likelihood = likelihood_of(model, scale)
-    best, free = best_fit(likelihood, True)
+    best, free = best_fit(likelihood)
     if not best.bounded:
         return NO_RESIDUAL
     prior_scale = float(np.nanstd(model.response, ddof=1)) / scale.spread

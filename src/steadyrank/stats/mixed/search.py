@@ -70,10 +70,10 @@ class Likelihood(Protocol):
     def saturable(self) -> bool:
         """Whether there may be enough random effects to explain every row."""
 
-    def point(self, variances: np.ndarray, reml: bool) -> Point:
+    def point(self, variances: np.ndarray) -> Point:
         """Return deviance and estimates."""
 
-    def slopes(self, variances: np.ndarray, reml: bool) -> Slopes:
+    def slopes(self, variances: np.ndarray) -> Slopes:
         """Return deviance and estimates with derivatives."""
 
 
@@ -96,12 +96,11 @@ class Optimum:
 def identified(likelihood: Likelihood) -> np.ndarray:
     """Return the variances that the layout can separate: the residual, and terms in their order.
 
-    The variance of a term is not identified if the term has one group, one group per row, or the
-    same groups as an earlier term: the information matrix at zero components is then singular. If
-    several terms together explain every row and leave no residual, the last ones are omitted.
+    Others make the information matrix at zero components singular. If several terms together
+    explain every row and leave no residual, the last ones are omitted.
     """
     last = likelihood.n_terms
-    fisher = likelihood.slopes(np.append(np.zeros(last), 1.0), True).fisher
+    fisher = likelihood.slopes(np.append(np.zeros(last), 1.0)).fisher
     spread = np.sqrt(np.maximum(np.diag(fisher), 0.0))
     kept = [last]
     for term in range(last):
@@ -122,16 +121,16 @@ def residual_df(likelihood: Likelihood, free: np.ndarray) -> int:
     variances[free] = FREELY
     variances[-1] = 1.0
     # With such large variances P is a projection, and the trace of its square is its rank.
-    return round(float(likelihood.slopes(variances, True).fisher[-1, -1]))
+    return round(float(likelihood.slopes(variances).fisher[-1, -1]))
 
 
-def maximise(likelihood: Likelihood, reml: bool, free: np.ndarray) -> Optimum:
+def maximise(likelihood: Likelihood, free: np.ndarray) -> Optimum:
     """Maximise the likelihood over variances >= 0 of the `free` components; the others are 0."""
     variances = np.zeros(likelihood.n_terms + 1)
     variances[free] = 1.0 / len(free)
-    variances, converged = search(likelihood, reml, free, variances)
-    variances = _without_negligible(likelihood, reml, variances)
-    slopes, bounded = likelihood.slopes(variances, reml), bool(variances[-1] > FLOOR)
+    variances, converged = search(likelihood, free, variances)
+    variances = _without_negligible(likelihood, variances)
+    slopes, bounded = likelihood.slopes(variances), bool(variances[-1] > FLOOR)
     return Optimum(
         variances=variances,
         uncertainty=_uncertainty(slopes.hessian, variances, bounded),
@@ -146,7 +145,6 @@ def maximise(likelihood: Likelihood, reml: bool, free: np.ndarray) -> Optimum:
 
 def search(
     likelihood: Likelihood,
-    reml: bool,
     free: np.ndarray,
     variances: np.ndarray,
     *,
@@ -154,18 +152,18 @@ def search(
 ) -> tuple[np.ndarray, bool]:
     """Return the variances of least deviance, starting at the given ones, and whether it converged.
 
-    Fisher's scoring, then Newton's method: each step goes to the minimum of the quadratic model
-    over variances >= 0, and is halved while the deviance does not fall.
+    Fisher's scoring, then Newton's method over variances >= 0; a step is halved while the deviance
+    does not fall.
     """
     if not len(free):
         return variances, True
     for step in range(STEPS):
-        here = likelihood.slopes(variances, reml)
+        here = likelihood.slopes(variances)
         target = _best_nearby(here, variances, free, newton=step >= scoring_steps)
         gain = -float(here.gradient @ (target - variances))
         if gain < SETTLED:
             return target, True
-        trial = _halved(likelihood, reml, here, variances, target, gain)
+        trial = _halved(likelihood, here, variances, target, gain)
         if trial is None:
             return variances, gain < np.sqrt(SETTLED)
         variances = trial
@@ -173,10 +171,7 @@ def search(
 
 
 def _uncertainty(hessian: np.ndarray, variances: np.ndarray, bounded: bool) -> np.ndarray:
-    """Return twice the inverse Hessian of the deviance, over the components that are not at 0.
-
-    A residual variance at its floor counts as known.
-    """
+    """Return twice the inverse Hessian of the deviance over components not at 0 or the floor."""
     inside = np.flatnonzero(variances > 0.0)[: None if bounded else -1]
     covariance = np.full(hessian.shape, np.nan)
     root, scale = _root(hessian[np.ix_(inside, inside)])
@@ -189,18 +184,13 @@ def _uncertainty(hessian: np.ndarray, variances: np.ndarray, bounded: bool) -> n
 
 
 def _halved(
-    likelihood: Likelihood,
-    reml: bool,
-    here: Slopes,
-    variances: np.ndarray,
-    target: np.ndarray,
-    gain: float,
+    likelihood: Likelihood, here: Slopes, variances: np.ndarray, target: np.ndarray, gain: float
 ) -> np.ndarray | None:
     """Return the first of target, half way, a quarter, … that lowers the deviance, or None."""
     share = 1.0
     while share > 1e-9:
         trial: np.ndarray = variances + share * (target - variances)
-        if likelihood.point(trial, reml).value < here.point.value - 1e-4 * share * gain:
+        if likelihood.point(trial).value < here.point.value - 1e-4 * share * gain:
             return trial
         share /= 2.0
     return None
@@ -211,8 +201,8 @@ def _best_nearby(
 ) -> np.ndarray:
     """Return the minimum of a quadratic model of the deviance, by non-negative least squares.
 
-    Newton's model omits the components at their lowest value, since the deviance need not be convex
-    across the boundary. If it is not convex, or at the start, Fisher's model is used.
+    Newton's model omits the components at their lowest value. If it is not convex, or at the start,
+    Fisher's model is used.
     """
     lowest = np.zeros(len(variances))
     lowest[-1] = FLOOR
@@ -246,10 +236,10 @@ def _root(matrix: np.ndarray | None) -> tuple[np.ndarray | None, np.ndarray]:
         return None, scale
 
 
-def _without_negligible(likelihood: Likelihood, reml: bool, variances: np.ndarray) -> np.ndarray:
+def _without_negligible(likelihood: Likelihood, variances: np.ndarray) -> np.ndarray:
     small = (variances > 0.0) & (variances < NEGLIGIBLE * variances[-1])
     if not small.any():
         return variances
     without = np.where(small, 0.0, variances)
-    before, after = (likelihood.point(trial, reml).value for trial in (variances, without))
+    before, after = (likelihood.point(trial).value for trial in (variances, without))
     return without if after <= before + SETTLED else variances

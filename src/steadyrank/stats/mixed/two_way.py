@@ -70,7 +70,6 @@ class DifferenceTest(Difference):
     topic: Amount
     error: Amount
     dropped: tuple[str, ...]
-    """Components that REML estimates at 0."""
 
 
 def two_way_difference(
@@ -80,24 +79,14 @@ def two_way_difference(
 
     d[m, n] = delta + a[m] + u[n] + e[m, n] with random effects. The mean has variance
     (MSa + MSu - MSe) / (M N), with (MSa + MSu - MSe)² / (MSa²/(M-1) + MSu²/(N-1) +
-    MSe²/((M-1)(N-1))) degrees of freedom. Components are estimated by REML: the smaller of MSa and
-    MSu, if not above MSe, is pooled with it, and then the other, if not above that pool. By
+    MSe²/((M-1)(N-1))) degrees of freedom; `pooled_squares` says which components REML drops. By
     Satterthwaite's method the variance is then MSu / (M N) on N - 1, MSa / (M N) on M - 1, or
-    without both the total mean square / (M N) on M N - 1 degrees of freedom. Kenward and Roger
-    include the uncertainty of a component at 0: the first formula, with pooled mean squares.
-    Assumes that effects are close to normal. With one instance it is the paired t test, which is
-    only about that instance.
-
-    `df_method` is by default Kenward and Roger's with fewer than five instances, otherwise
-    Satterthwaite's; if no component is at 0 both agree.
+    without both the total mean square / (M N) on M N - 1 degrees of freedom; by Kenward and Roger's
+    (the default with fewer than five instances) the first formula with pooled mean squares. With
+    one instance it is the paired t test.
 
     Reference: Satterthwaite 1946, doi:10.2307/3002019; Kenward & Roger 1997, doi:10.2307/2533558;
     Jayasinghe et al. 2015, doi:10.1016/j.ipm.2015.06.005.
-
-    >>> d = [[0.3, 0.5, 0.1, 0.6], [0.4, 0.5, 0.2, 0.8], [0.2, 0.6, 0.1, 0.7]]
-    >>> test = two_way_difference(d)
-    >>> round(test.standard_error, 5), round(test.df, 4), round(test.pvalue, 5)
-    (0.12693, 3.1631, 0.04292)
     """
     d = _complete("differences", differences)
     m, n = d.shape
@@ -122,16 +111,8 @@ def nested_difference(
     1 / M2 the difference of means has variance h (MSi + MSd - MSe) / N, where MSd is the variance
     of the topics' differences over h, and instances and residuals are pooled over both systems:
     M1 + M2 - 2, N - 1 and (M1 + M2 - 2)(N - 1) degrees of freedom, pooled as in
-    `two_way_difference`. The effects of topics cancel: with equal numbers of instances this is
-    REML with topics as blocks, and also with random topics if their variance is above 0. With
-    unequal numbers REML also uses the information of the topics' sums about system × topic, which
-    is small for many topics; for few, use `steadyrank.stats.mixed.fit.fit`. `df_method` and
-    references as there. Assumes equal variances of both systems.
-
-    >>> first = [[0.1, 0.6, 0.4, 0.8], [0.2, 0.7, 0.3, 0.9]]
-    >>> test = nested_difference(first, [[0.1, 0.5, 0.4, 0.7], [0.1, 0.6, 0.3, 0.8]])
-    >>> round(test.estimate, 4), test.dropped
-    (0.0625, ('instance', 'topic'))
+    `two_way_difference`. With equal numbers of instances this is REML. With unequal ones REML also
+    uses the little that the topics' sums say about system × topic; for few topics use `mixed.fit`.
     """
     both = [_complete("first", first), _complete("second", second)]
     if both[0].shape[1] != both[1].shape[1]:
@@ -284,13 +265,7 @@ def pooled_squares(
 
     REML maximises over eigenvalues, none of which is below the residual's. The smaller of both mean
     squares is pooled with the residual's unless it exceeds it, and then the other unless it exceeds
-    the pool, which may be smaller than the residual's mean square (Thompson, Annals of Mathematical
-    Statistics 33(1), 1962).
-
-    >>> one, both = np.array(0.2), np.array(0.9)
-    >>> pooled = pooled_squares(one, both, np.array(1.0), free=(4, 4, 16))
-    >>> float(pooled.residual.round(4)), bool(pooled.has_instance), bool(pooled.has_topic)
-    (0.84, False, True)
+    the pool (Thompson, Annals of Mathematical Statistics 33(1), 1962).
     """
     instance_first = instance <= topic
     least, other = np.minimum(instance, topic), np.maximum(instance, topic)
@@ -314,16 +289,9 @@ def pooled_squares(
 def combined_mean_squares(squares: PooledSquares, *, free: Free, df_method: DfMethod) -> np.ndarray:
     """Return the mean square of the estimate and its degrees of freedom, [2, ...].
 
-    The estimate has mean square c = MSa + MSu - MSe, with pooled mean squares. Satterthwaite's
-    degrees of freedom treat a component at 0 as known: c² / (MSa²/fa + MSu²/fu + MSe²/fe), or those
-    of the one remaining mean square, or all if none remains. Kenward and Roger's always follow the
-    formula; their adjustment of the standard error is 0 for a balanced layout.
-
-    >>> left = pooled_squares(np.array(0.8), np.array(3.0), np.array(1.0), free=(2, 9, 18))
-    >>> for method in ("satterthwaite", "kenward-roger"):
-    ...     print(combined_mean_squares(left, free=(2, 9, 18), df_method=method).round(3).tolist())
-    [3.0, 9.0]
-    [3.0, 5.869]
+    c = MSa + MSu - MSe with pooled mean squares has c² / (MSa²/fa + MSu²/fu + MSe²/fe) degrees of
+    freedom. Satterthwaite's treat a component at 0 as known: they are those of the one remaining
+    mean square, or all if none remains; Kenward and Roger's always follow the formula.
     """
     combined = squares.instance + squares.topic - squares.residual
     parts = (squares.instance, squares.topic, -squares.residual)

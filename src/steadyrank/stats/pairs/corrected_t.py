@@ -34,9 +34,6 @@ def variance_floor(variances: np.ndarray) -> float:
     """Return the squares of four more topics on which runs differ as the most similar pairs do.
 
     `variances` are those of *all* pairs' differences; those of 0 do not count. 0 for a single pair.
-
-    >>> variance_floor(np.array([0.0, 1.0, 1.0, 2.0]))
-    4.0
     """
     positive = variances[variances > 0.0]
     several = len(variances) > 1 and len(positive) > 0
@@ -54,12 +51,7 @@ def adverse(skewness: np.ndarray, n: np.ndarray | float) -> np.ndarray:
 
 
 def corrected_reach(critical: np.ndarray, against: np.ndarray) -> np.ndarray:
-    """Return the number of standard errors from a mean to its limit, instead of `critical`.
-
-    >>> reach = corrected_reach(np.array([2.0, np.inf]), np.array([0.3, 0.0]))
-    >>> reach.tolist(), inverted(reach[:1], np.array([0.3])).round(9).tolist()
-    ([2.45, inf], [2.0])
-    """
+    """Return the number of standard errors from a mean to its limit, instead of `critical`."""
     with np.errstate(invalid="ignore"):
         reach = critical + against * (2.0 * np.square(critical) + 1.0) / 6.0
     return np.asarray(np.where(np.isinf(critical), critical, reach))

@@ -23,9 +23,6 @@ def comparison_alpha(pvalues: np.ndarray, correction: str, alpha: float) -> floa
 
     alpha / m of m comparisons; of Benjamini and Hochberg's R rejected ones R alpha / m (Benjamini &
     Yekutieli 2005, doi:10.1198/016214504000001907).
-
-    >>> comparison_alpha(np.array([0.001, 0.02, 0.9]), "bh", 0.06)
-    0.04
     """
     family = pvalues[~np.isnan(pvalues)]
     if correction == "none" or not family.size:
@@ -38,11 +35,7 @@ def comparison_alpha(pvalues: np.ndarray, correction: str, alpha: float) -> floa
 
 
 def step_levels(pvalues: np.ndarray, correction: str, alpha: float) -> np.ndarray:
-    """Return the level at which each hypothesis is decided; it varies only for Holm's correction.
-
-    >>> step_levels(np.array([0.001, 0.2, 0.04]), "holm", 0.06).round(3).tolist()
-    [0.02, 0.03, 0.03]
-    """
+    """Return the level that decides each hypothesis; it varies only for Holm's correction."""
     levels = np.full(len(pvalues), comparison_alpha(pvalues, correction, alpha))
     if correction == "holm" and not np.isnan(pvalues).all():
         order = np.argsort(pvalues, kind="stable")[: np.count_nonzero(~np.isnan(pvalues))]
@@ -191,11 +184,6 @@ def own_decisions(
     in the own family of the pair's first run, and of its second; `order` lists the runs from the
     best down. A tier extends down to the last run that its first run does not beat in the lower
     run's own family; the next run begins the next tier.
-
-    >>> pairs, claimed = np.array([[0, 1], [0, 2], [1, 2]]), np.array([[0, 0], [1, 1], [0, 0]])
-    >>> own = own_decisions(pairs, claimed, np.array([3.0, 2.0, 1.0]), [0, 1, 2])
-    >>> own.rank_set.tolist(), own.tier.tolist()
-    ([[1, 2], [1, 3], [2, 3]], [1, 1, 2])
     """
     sides = [beaten(len(means), pairs, claimed[:, side]) for side in (0, 1)]
     first_of = np.zeros_like(sides[0])
@@ -216,9 +204,6 @@ def rank_sets(lost: np.ndarray, won: np.ndarray | None = None) -> np.ndarray:
 
     `lost` [run, run] says whether the row's run beats the column's; `won`, if not the same, by the
     families of the rows (Mogstad, Romano, Shaikh & Wilhelm 2024, doi:10.1093/restud/rdad006).
-
-    >>> rank_sets(np.array([[0, 0, 1], [0, 0, 1], [0, 0, 0]], bool)).tolist()
-    [[1, 2], [1, 2], [3, 3]]
     """
     won = lost if won is None else won
     return np.stack([1 + lost.sum(axis=0), len(lost) - won.sum(axis=1)], axis=1)
@@ -245,9 +230,6 @@ def adjust(pvalues: ArrayLike, method: str = "holm") -> np.ndarray:
     over j <= i of min(1, (m - j + 1) p_(j)) (Holm 1979, https://www.jstor.org/stable/4615733), and
     `bh` the minimum over j >= i of min(1, m p_(j) / j) (Benjamini and Hochberg 1995,
     doi:10.1111/j.2517-6161.1995.tb02031.x).
-
-    >>> adjust([0.01, 0.04, float("nan"), 0.03], "holm").tolist()
-    [0.03, 0.06, nan, 0.06]
     """
     check_choice("correction", method, METHODS)
     values = np.array(pvalues, dtype=np.float64)
@@ -302,11 +284,6 @@ def compact_letters(different: np.ndarray, order: np.ndarray) -> list[str] | Non
     matrix of runs, `order` the runs from the best down. By insert and absorb (Piepho 2004,
     doi:10.1198/1061860043515): start with one group of all runs; every significant pair splits each
     group that contains both; groups inside others are dropped.
-
-    >>> different = np.zeros((3, 3), bool)
-    >>> different[0, 2] = different[2, 0] = True
-    >>> compact_letters(different, np.arange(3))
-    ['a', 'ab', 'b']
     """
     n_runs = len(different)
     groups = [(1 << n_runs) - 1]

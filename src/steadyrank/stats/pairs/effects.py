@@ -21,9 +21,6 @@ from steadyrank.stats.pairs.tests import differences, moments, run_moments, samp
 from steadyrank.stats.pairs.topic_design import sums_by_group
 from steadyrank.stats.run_means import SAME_MEAN
 
-READINGS = (("negligible", 0.0), ("small", 0.2), ("medium", 0.5), ("large", 0.8))
-"""Cohen's words, each with the smallest absolute effect that it denotes."""
-
 NO_LEAD = -1
 """Number of topics that decide between two runs with the same mean, or without shared topics."""
 
@@ -36,8 +33,6 @@ class EffectSizes:
     """Standard deviation of the differences by topic."""
     paired_d: np.ndarray
     """Mean difference over sd; weighted if topics have weights."""
-    reading: np.ndarray
-    """Cohen's word for |paired_d|; "" if undefined."""
     wins: np.ndarray
     """Number of topics on which the first run of the pair scores higher."""
     ties: np.ndarray
@@ -47,12 +42,7 @@ class EffectSizes:
 def effect_sizes(
     scores: ArrayLike, pairs: ArrayLike, *, weights: np.ndarray | None = None
 ) -> EffectSizes:
-    """Return effect sizes of each pair over the topics that both runs have.
-
-    >>> sizes = effect_sizes([[0.5, 0.7, 0.6], [0.4, 0.5, 0.6]], [[0, 1]])
-    >>> sizes.paired_d.round(6).tolist(), sizes.reading.tolist(), sizes.wins.tolist()
-    ([1.0], ['large'], [2])
-    """
+    """Return effect sizes of each pair over the topics that both runs have."""
     matrix, chosen = checked(scores, pairs)
     found = moments(matrix, chosen)
     mean, sd = found.mean, found.sd
@@ -81,22 +71,7 @@ def _effects(
     effect[plain] = mean[plain] / sd[plain]
     effect[constant] = np.copysign(np.inf, mean[constant])
     wins, ties, losses = topics_won(scores, pairs).T
-    return EffectSizes(
-        sd=sd, paired_d=effect, reading=read_effect(effect), wins=wins, ties=ties, losses=losses
-    )
-
-
-def read_effect(effect: ArrayLike) -> np.ndarray:
-    """Return Cohen's words for the size of standardised differences; "" for NaN.
-
-    >>> read_effect([-0.9, 0.1, 0.2]).tolist()
-    ['large', 'negligible', 'small']
-    """
-    size = np.abs(np.asarray(effect, dtype=np.float64))
-    words = np.full(size.shape, "", dtype=object)
-    for word, least in READINGS:
-        words[size >= least] = word
-    return words
+    return EffectSizes(sd=sd, paired_d=effect, wins=wins, ties=ties, losses=losses)
 
 
 def _weighted_moments(

@@ -48,7 +48,7 @@ def survival_many(q: np.ndarray, n_means: int, df: float) -> np.ndarray:
     values, place = np.unique(np.asarray(q, dtype=np.float64), return_inverse=True)
     if not values.size:
         return np.zeros(0)
-    largest = _last_followed(float(values[-1]), n_means, df)
+    largest = min(float(values[-1]), critical_value(SMALLEST, n_means, df))
     inside = np.minimum(values, largest)
     if values.size <= DIRECT:
         chances = survival(inside, n_means, df)
@@ -97,21 +97,6 @@ def _range_survival(w: np.ndarray, n_means: int) -> np.ndarray:
         share = special.ndtr(z - w[:, None]) / below
         missed = -np.expm1((n_means - 1) * np.log1p(-np.minimum(share, 1.0)))
     return np.asarray(missed @ largest)
-
-
-def _last_followed(largest: float, n_means: int, df: float) -> float:
-    """Return `largest`, or the smaller value at which the tail falls to about `SMALLEST`."""
-    bound = 1.0
-    while bound < largest:
-        if not _is_followed(bound, n_means, df):
-            return bound
-        bound *= 1.25
-    return largest
-
-
-@functools.lru_cache(maxsize=4096)  # the bounds are the same for all data sets of this size
-def _is_followed(bound: float, n_means: int, df: float) -> bool:
-    return bool(survival(np.array([bound]), n_means, df)[0] >= SMALLEST)
 
 
 def _interpolated(q: np.ndarray, largest: float, n_means: int, df: float) -> np.ndarray:

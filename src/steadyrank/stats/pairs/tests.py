@@ -7,7 +7,7 @@ of a pair lacks is omitted for that pair. All are two-sided; differences are fir
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -48,21 +48,20 @@ def paired_t(scores: np.ndarray, pairs: np.ndarray, design: TopicDesign = PLAIN)
 
     Identical runs have p = 1 and no t; a constant difference has t = ±inf and p = 0. If topics are
     clustered or weighted, mean, variance and degrees of freedom are those of `robust_means`.
-
-    >>> scores = np.array([[0.3, 0.5, 0.4, 0.7], [0.2, 0.5, 0.1, 0.5]])
-    >>> test = paired_t(scores, np.array([[0, 1]]))
-    >>> round(float(test.statistic[0]), 4), round(float(test.pvalue[0]), 4)
-    (2.3238, 0.1027)
     """
     scores, pairs = checked(scores, pairs)
     found = moments(scores, pairs, design)
+    return _t_tests(found, found.standard_error, f"{_t_words(found.df, design)}, two-sided")
+
+
+def _t_tests(found: Moments, error: np.ndarray, method: str) -> PairTests:
     with np.errstate(divide="ignore", invalid="ignore"):
         # Without variance t is infinite, or NaN for a difference of 0.
-        t = found.mean / found.standard_error
+        t = found.mean / error
         t[(found.flag == NO_DIFFERENCE) | (found.flag == TOO_FEW)] = np.nan
         pvalue = np.minimum(1.0, 2.0 * stdtr(found.df, -np.abs(t)))
     pvalue[np.isinf(t)] = 0.0
-    return _result(found, t, pvalue, f"{_t_words(found.df, design)}, two-sided")
+    return replace(_result(found, t, pvalue, method), standard_error=error)
 
 
 def _t_words(df: np.ndarray, design: TopicDesign) -> str:
@@ -81,10 +80,6 @@ def wilcoxon(scores: np.ndarray, pairs: np.ndarray, *, exact_up_to: int = 50) ->
     agree to 1e-12 of the largest score. Up to `exact_up_to` non-zero differences the null
     distribution is exact, ties included; above, it is normal with corrections for ties and
     continuity.
-
-    >>> scores = np.array([[0.3, 0.5, 0.4, 0.7], [0.2, 0.5, 0.1, 0.5]])
-    >>> wilcoxon(scores, np.array([[0, 1]])).pvalue.tolist()
-    [0.25]
     """
     scores, pairs = checked(scores, pairs)
     if not 0 <= exact_up_to <= LARGEST_EXACT:
@@ -108,12 +103,7 @@ def wilcoxon(scores: np.ndarray, pairs: np.ndarray, *, exact_up_to: int = 50) ->
 
 
 def sign_test(scores: np.ndarray, pairs: np.ndarray) -> PairTests:
-    """The sign test: the number of positive differences among the non-zero ones is binomial.
-
-    >>> scores = np.array([[0.3, 0.5, 0.4, 0.7], [0.2, 0.5, 0.1, 0.5]])
-    >>> sign_test(scores, np.array([[0, 1]])).pvalue.tolist()
-    [0.25]
-    """
+    """The sign test: the number of positive differences among the non-zero ones is binomial."""
     scores, pairs = checked(scores, pairs)
     positive, _, negative = topics_won(scores, pairs).T
     n = positive + negative
@@ -359,11 +349,6 @@ def welch(scores: np.ndarray, pairs: np.ndarray) -> PairTests:
     """Welch's t test: t = (mean(a) - mean(b)) / sqrt(va / na + vb / nb), Satterthwaite's df.
 
     `n` is the smaller of the two numbers of topics.
-
-    >>> scores = np.array([[0.3, 0.5, 0.4, np.nan, np.nan], [np.nan, np.nan, 0.1, 0.5, 0.2]])
-    >>> test = welch(scores, np.array([[0, 1]]))
-    >>> round(float(test.difference[0]), 4), round(float(test.pvalue[0]), 4)
-    (0.1333, 0.3939)
     """
     scores, pairs = checked(scores, pairs)
     runs = run_moments(scores)
@@ -371,25 +356,18 @@ def welch(scores: np.ndarray, pairs: np.ndarray) -> PairTests:
     mean = runs.mean[first] - runs.mean[second]
     variances = np.square(runs.standard_error)
     error = np.sqrt(variances[first] + variances[second])
-    df = satterthwaite(variances[pairs.T], runs.n[pairs.T] - 1.0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        t = mean / error
-        flag = sample_flags(runs, pairs, mean)
-        t[(flag == NO_DIFFERENCE) | (flag == TOO_FEW)] = np.nan
-        t[flag == ZERO_VARIANCE] = np.copysign(np.inf, mean[flag == ZERO_VARIANCE])
-        pvalue = np.minimum(1.0, 2.0 * stdtr(df, -np.abs(t)))
-    pvalue[flag == NO_DIFFERENCE], pvalue[flag == ZERO_VARIANCE] = 1.0, 0.0
-    constant = (flag == NO_DIFFERENCE) | (flag == ZERO_VARIANCE)
-    return PairTests(
+    flag = sample_flags(runs, pairs, mean)
+    found = Moments(
         n=np.minimum(runs.n[first], runs.n[second]),
-        difference=mean,
-        statistic=t,
-        pvalue=pvalue,
+        mean=mean,
+        sd=error,
+        skewness=np.zeros(len(pairs)),
         flag=flag,
-        method="Welch's t of two samples, Satterthwaite's degrees of freedom, two-sided",
-        standard_error=np.where(constant, 0.0, error),
-        df=df,
+        df=satterthwaite(variances[pairs.T], runs.n[pairs.T] - 1.0),
     )
+    constant = (flag == NO_DIFFERENCE) | (flag == ZERO_VARIANCE)
+    words = "Welch's t of two samples, Satterthwaite's degrees of freedom, two-sided"
+    return _t_tests(found, np.where(constant, 0.0, error), words)
 
 
 def sample_flags(runs: RunMoments, pairs: np.ndarray, mean: np.ndarray) -> np.ndarray:

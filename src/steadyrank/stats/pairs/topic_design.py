@@ -141,12 +141,7 @@ class Units:
 
 
 def cluster_sums(scores: np.ndarray, design: TopicDesign) -> Units:
-    """Return the clusters of complete scores [run, topic] as units.
-
-    >>> design = TopicDesign(clusters=np.array([0, 0, 1, 1]))
-    >>> cluster_sums(np.array([[0.1, 0.3, 0.0, 0.2]]), design).sums.round(3).tolist()
-    [[0.1, 0.05]]
-    """
+    """Return the clusters of complete scores [run, topic] as units."""
     n_topics = scores.shape[1]
     share, group = design.shares(n_topics), design.groups(n_topics)
     shares = np.bincount(group, weights=share)
@@ -312,10 +307,6 @@ def mean_difference(
     `reach` is the largest possible difference on a topic: if all differences are equal but not 0,
     limits allow for the share of topics that may differ by that much unseen (`unseen_share`).
     Limits and p-values are one-sided, by the corrected t.
-
-    >>> pairs = mean_difference(np.array([0.1, 0.3, 0.0, 0.2]), clusters=np.array([0, 0, 1, 1]))
-    >>> round(pairs.mean, 3), round(pairs.standard_error, 3), pairs.df, pairs.method
-    (0.15, 0.05, 1.0, 'CR2')
     """
     d = np.asarray(differences, np.float64)
     w = np.ones(len(d)) if weights is None else np.asarray(weights, np.float64)

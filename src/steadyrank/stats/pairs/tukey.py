@@ -28,10 +28,6 @@ def tukey_hsd(scores: ArrayLike, pairs: ArrayLike, *, confidence: float = 0.95) 
     1) degrees of freedom exceeds q, at least about 1e-25. p-values and `half_width` hold for all
     pairs together. Topics with a missing score are dropped for all runs. Tukey 1949,
     doi:10.2307/3001913; Carterette 2012, doi:10.1145/2094072.2094076.
-
-    >>> tests = tukey_hsd([[.3, .5, .2, .6], [.2, .4, .2, .4], [.1, .2, .1, .3]], [[0, 1], [0, 2]])
-    >>> tests.pvalue.round(4).tolist(), tests.half_width.round(3).tolist()
-    ([0.0948, 0.0029], [0.12, 0.12])
     """
     matrix, chosen = checked(scores, pairs)
     check_open_unit("confidence", confidence)

@@ -10,9 +10,15 @@ import math
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-import numpy as np
-
-from steadyrank.errors import InputError, arg, bad_value, check_choice, check_number, warn
+from steadyrank.errors import (
+    InputError,
+    arg,
+    bad_value,
+    check_choice,
+    check_count,
+    check_number,
+    warn,
+)
 from steadyrank.stats.planning import design
 
 Method = Literal["anova", "ttest", "interval"]
@@ -143,7 +149,7 @@ def check_demands(
 def _check_aim(method: str, minimum_difference: Any, width: Any, topics: Any) -> None:
     """Check a difference or a width, above 0; neither is required if `topics` are given."""
     if topics is not None:
-        check_whole("n_topics", topics)
+        check_count("n_topics", topics, least=2)
     if minimum_difference is not None:
         check_positive("minimum_difference", minimum_difference)
     if width is not None:
@@ -162,10 +168,6 @@ def _check_aim(method: str, minimum_difference: Any, width: Any, topics: Any) ->
         )
 
 
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-
-
 def _check_systems(method: str, systems: Any) -> int:
     if method == "anova":
         if systems is None:
@@ -173,7 +175,7 @@ def _check_systems(method: str, systems: Any) -> int:
                 f"specify the number of systems that ANOVA will compare, as {arg('systems=')}, "
                 f"such as 10; for two systems use {arg('method', 'ttest')}"
             )
-        return check_whole("systems", systems)
+        return check_count("systems", systems, least=2)
     if systems not in (None, 2):
         warn(
             f"{systems} systems are ignored: {method} is for two; use anova for more", stacklevel=5
@@ -186,10 +188,3 @@ def check_positive(name: str, value: Any) -> float:
     if not 0.0 < check_number(name, value) < math.inf:
         raise bad_value(name, "be a number above 0", value)
     return float(value)
-
-
-def check_whole(name: str, value: Any) -> int:
-    """Return a whole number of topics or systems, at least 2."""
-    if not _is_whole(value) or not 2 <= value <= design.MOST_TOPICS:
-        raise bad_value(name, "be a whole number of at least 2", value)
-    return int(value)

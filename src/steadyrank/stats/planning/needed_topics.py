@@ -90,10 +90,6 @@ def needed_topics(
     which gives an exact interval of delta for normal differences; the topics at its limits are the
     interval. If it contains 0, the upper limit is infinite. Without a difference no number
     suffices; for a difference without variance two topics do.
-
-    >>> needed = needed_topics([0.02, 0.05], 0.025, 50)
-    >>> needed.topics.tolist(), needed.low.tolist(), needed.high.tolist()
-    ([493.0, 81.0], [51.0, 24.0], [inf, 8404.0])
     """
     check_rates(alpha, beta)
     if alpha < SMALLEST_LEVEL:

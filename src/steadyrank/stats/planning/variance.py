@@ -21,9 +21,6 @@ from steadyrank.stats.inputs import check_open_unit, check_scores, complete_topi
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.pairs.result import tiny_of
 
-RUN_BLOCK = 512
-"""Number of runs whose covariances with all others are in memory at a time."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PooledVariance:
@@ -59,10 +56,6 @@ def pooled_variance(scores: ArrayLike) -> PooledVariance:
     normal scores; or, if that gives fewer, with the observed variance of the topics' contributions.
     With 44 runs that correlate by .7 on 25 topics, 95 % intervals cover the true value in 94-95 %
     of simulations; those by m'(n'-1) degrees of freedom in 33 %.
-
-    >>> v = pooled_variance([[0.1, 0.5, 0.3], [0.2, float("nan"), 0.4]])
-    >>> round(v.value, 6), v.df, v.n_missing
-    (0.033333, 3, 1)
     """
     matrix = check_scores(scores)
     centred, present = _centred_runs(matrix)
@@ -110,17 +103,10 @@ def _squared_covariances(centred: np.ndarray, present: np.ndarray) -> float:
     centring matrices: n - 1 for complete runs, otherwise c (1 - 1/n_i - 1/n_j) + c² / (n_i n_j) for
     c common topics.
     """
-    total = 0.0
-    share = 1.0 / present.sum(axis=1)
-    for start in range(0, len(share), RUN_BLOCK):
-        block = slice(start, start + RUN_BLOCK)
-        products = centred[block] @ centred.T
-        common = present[block] @ present.T
-        expects = common * (1.0 - share[block, None] - share)
-        expects += common**2 * share[block, None] * share
-        known = expects > 1e-9
-        total += float((products[known] ** 2 / expects[known]).sum())
-    return total
+    share, common = 1.0 / present.sum(axis=1), present @ present.T
+    expects = common * (1.0 - share[:, None] - share) + common**2 * np.outer(share, share)
+    known = expects > 1e-9
+    return float(((centred @ centred.T)[known] ** 2 / expects[known]).sum())
 
 
 ASSURANCE = 0.8
@@ -137,9 +123,6 @@ def assured(variance: ArrayLike, df: ArrayLike) -> np.ndarray:
     """Return the variance for plans with 80 % assurance: V df / (10 % quantile of chi-square).
 
     A known variance has infinite degrees of freedom.
-
-    >>> assured(0.04, [24, 49, float("inf")]).round(4).tolist()
-    [0.0613, 0.0532, 0.04]
     """
     half = 0.5 * np.asarray(df, np.float64)
     is_known = np.isinf(half)

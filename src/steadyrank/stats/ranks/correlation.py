@@ -372,10 +372,6 @@ def kendall_interval(tau: float, n: int, *, confidence: float = 0.95) -> TauInte
 
     The standard error is that of unrelated rankings (tau = 0), so that a limit may exceed 1.
     Kendall 1938, doi:10.1093/biomet/30.1-2.81; used in Sakai and Shang 2016, Table 2.
-
-    >>> interval = kendall_interval(0.854, 44)
-    >>> round(interval.low, 3), round(interval.high, 3)
-    (0.649, 1.059)
     """
     check_open_unit("confidence", confidence)
     if n < 2:

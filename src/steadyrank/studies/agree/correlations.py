@@ -1,12 +1,9 @@
 """Correlations among measures: on all data, on samples, and within components of systems.
 
 The h-th draw of topics belongs to (topic size, h), the h-th draw of systems to (system size, h)
-(Ferro 2018, section 2). Draws are without replacement, the same for all pairs of measures, and
-independent of the other sizes and of the number of samples.
-
-All samples are from the same topics and systems. More samples make their mean more precise but add
-no information about other data, so F and p, which assume independent observations, measure the
-number of samples. Effect sizes do not; their intervals come from resampled data sets.
+(Ferro 2018, section 2). Draws are without replacement, the same for all pairs of measures. As all
+samples are from the same topics and systems, F and p measure the number of samples; effect sizes do
+not, and their intervals come from resampled data sets.
 """
 
 from __future__ import annotations
@@ -81,11 +78,7 @@ def resolutions(values: np.ndarray) -> np.ndarray:
 
 
 def draws(kind: str, n: int, size: int, n_samples: int, seed: int) -> np.ndarray:
-    """Return the members of each sample, [sample, size], in ascending order.
-
-    >>> draws("topics", 5, 2, 3, 0).shape, draws("topics", 5, 5, 1, 0).tolist()
-    ((3, 2), [[0, 1, 2, 3, 4]])
-    """
+    """Return the members of each sample, [sample, size], in ascending order."""
     streams = (block_stream(seed, f"agree, {size} {kind}", h) for h in range(n_samples))
     return np.sort([stream.permutation(n)[:size] for stream in streams], axis=1)
 
@@ -93,11 +86,8 @@ def draws(kind: str, n: int, size: int, n_samples: int, seed: int) -> np.ndarray
 def resampled_draws(kind: str, n: int, size: int, n_resamples: int, seed: int) -> np.ndarray:
     """Return the members of each sample of the resampled data sets, [resample × draw, size].
 
-    Resample b has n topics or systems drawn with replacement, the same for all sizes. Its samples
-    are drawn without replacement from these n, so a sample may hold a duplicate.
-
-    >>> resampled_draws("topics", 5, 2, 3, 0).shape
-    (12, 2)
+    Resample b has n topics or systems drawn with replacement, the same for all sizes; samples are
+    drawn without replacement from these.
     """
     streams = (block_stream(seed, f"agree, resampled {kind}", b) for b in range(n_resamples))
     members = np.array([stream.integers(n, size=n) for stream in streams])
@@ -119,9 +109,8 @@ def sample_correlations(
     """Draw topics and systems, and correlate the rankings by mean score of all pairs of measures.
 
     `values` is [measure, system, topic] without missing scores. Means that agree to 1e-12 of the
-    measure's largest score tie. In addition, `n_resamples` data sets of the same size are drawn
-    with replacement, and `DRAWS` samples of each size from each. A duplicated system ties with
-    itself, which tau-b ignores.
+    measure's largest score tie. `n_resamples` data sets of the same size are drawn with
+    replacement, and `DRAWS` samples of each size from each.
     """
     check_choice("treatment of ties", ties, AP_TIES)
     n_measures, n_systems, n_topics = values.shape
@@ -332,23 +321,15 @@ def omega_squared_intervals(
 ) -> dict[str, Interval]:
     """Return the interval of each effect's omega squared over other topics and systems.
 
-    `samples` is [pair, topic size, system size, sample], `resampled` has the same correlations on
-    resampled data sets, [pair, topic size, system size, resample, draw].
+    `samples` is [pair, topic size, system size, sample], `resampled` [pair, topic size, system
+    size, resample, draw]. Duplicates shift the correlations of resampled data, so only deviations
+    from the resamples' mean are used: they are added to the observed effects, and the error's mean
+    square is multiplied by its deviation. The variance that few draws of a resample add, beyond
+    that of the study's samples, is removed.
 
-    The interval covers omega squared of the cells' means over all data sets with as many topics and
-    systems, with the mean error within a data set. This is 0 if pairs (or sizes) do not differ in
-    the population, whatever the number of samples.
-
-    Duplicated systems tie, and duplicated topics leave fewer distinct ones; both shift the
-    correlations of resampled data. So only deviations from the resamples' mean are used: they are
-    added to the observed effects, and the error's mean square is multiplied by its deviation. The
-    variance that the few draws of a resample add, beyond that of the study's samples, is removed.
-
-    The upper end is a percentile of the resampled omega squared. An effect is a sum of squares, so
-    resampling always adds to it, as sampling the data did: the lower end is as far below omega
-    squared as the upper end is above (at least 0). This avoids the lower percentile, which excludes
-    0 even where nothing differs. Resampling two factors at once counts their interaction three
-    times (Owen 2007, doi:10.1214/07-AOAS122), so intervals are rather wide.
+    The upper end is a percentile; the lower end is as far below omega squared (at least 0), since
+    resampling always adds to a sum of squares. Resampling two factors at once counts their
+    interaction three times (Owen 2007, doi:10.1214/07-AOAS122): intervals are rather wide.
     """
     # The mean of its cell replaces a correlation that does not exist.
     means = mean_of_present(resampled.reshape(*resampled.shape[:3], -1))[..., None, None]
@@ -394,8 +375,7 @@ def _effects(cells: np.ndarray) -> dict[str, np.ndarray]:
 def _deviations(drawn: np.ndarray, n_samples: float) -> np.ndarray:
     """Return the deviations of the resamples' means, [..., resample], as if of `n_samples` draws.
 
-    `drawn` is [..., resample, draw]. The variance among means of few draws has a part that is due
-    to the draws; it is reduced to that of `n_samples` draws.
+    The variance among means of few draws has a part that is due to the draws.
     """
     n_resamples, n_draws = drawn.shape[-2:]
     means = drawn.mean(axis=-1)
@@ -419,15 +399,13 @@ DEALT = 19
 class ComponentAgreement:
     """Correlations among measures within the levels of one component.
 
-    If the component (such as the stemmer) matters for how measures agree, its levels differ. But
-    any two sets of systems differ, so systems are also assigned to levels at random: what levels
+    Any two sets of systems differ, so systems are also assigned to levels at random: what levels
     explain then is due to chance (future work of Ferro 2018).
     """
 
     component: str
     levels: tuple[str, ...]
     n_systems: tuple[int, ...]
-    """Number of systems per level."""
     system_sizes: tuple[int, ...]
     """Sizes sampled from every level: the given sizes that the smallest level has."""
     tau: np.ndarray

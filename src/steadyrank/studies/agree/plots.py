@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 SYMBOLS = {"tau": "tau", "tau_ap": "tau_AP"}
 ACROSS = 4
-"""Largest number of panels in a row."""
 
 
 def draw_sizes(result: AgreeResult, ax: Axes, *, pair: Sequence[str] | None = None) -> None:

@@ -21,7 +21,7 @@ from steadyrank.data.order import scores_in_order
 from steadyrank.data.scores import Scores, factor_levels, with_factors
 from steadyrank.errors import InputError, bad_value, check_choice, check_count, warn
 from steadyrank.measures.arguments import data_first
-from steadyrank.measures.scored import scores_of
+from steadyrank.measures.evaluate import scores_of
 from steadyrank.stats.inputs import check_open_unit
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.studies.agree.correlations import (

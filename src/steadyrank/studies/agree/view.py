@@ -36,7 +36,6 @@ AGAINST = {
     "sample": "errors among and within samples",
     "subject": "interactions with the subject",
 }
-"""Errors that F is taken against, by strata."""
 
 
 def findings(result: AgreeResult) -> list[Finding]:

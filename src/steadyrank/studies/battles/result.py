@@ -12,7 +12,7 @@ from steadyrank._version import __version__
 from steadyrank.notebook import Framed, shown_by
 from steadyrank.stats.battles.estimate import Circles, JudgeFit
 from steadyrank.stats.battles.model import Ties
-from steadyrank.stats.facets.others import OtherJudges
+from steadyrank.stats.facets.pairs import OtherJudges
 from steadyrank.stats.pairs.family import Family
 from steadyrank.words import listed, number_word
 

@@ -16,7 +16,7 @@ from scipy.special import stdtr
 
 from steadyrank.compute.executors import Progress
 from steadyrank.compute.random import Rng, seed_from
-from steadyrank.data.read.battles import read_battles
+from steadyrank.data.read.any_file import read_battles
 from steadyrank.errors import check_choice, check_count
 from steadyrank.stats.battles.estimate import (
     POSITION,

@@ -18,10 +18,9 @@ from steadyrank.data.order import scores_in_order
 from steadyrank.data.scores import measure_of, position
 from steadyrank.errors import InputError
 from steadyrank.measures.arguments import data_first
-from steadyrank.measures.scored import scores_of
+from steadyrank.measures.evaluate import scores_of
 from steadyrank.notebook import Exhibit, shown_by
-from steadyrank.stats.pairs.family import family_of
-from steadyrank.stats.pairs.family_audit import FamilyAudit, audit_family
+from steadyrank.stats.pairs.family import FamilyAudit, audit_family, family_of
 from steadyrank.stats.pairs.resampled import randomization, studentized_bootstrap
 from steadyrank.stats.pairs.result import PairTests, all_pairs, pairs_with
 from steadyrank.stats.pairs.tests import paired_t, sign_test, wilcoxon

@@ -13,7 +13,7 @@ from steadyrank.errors import unknown_name
 from steadyrank.notebook import MOST_ROWS, Framed, frame_of, shown_by
 from steadyrank.stats.pairs.decisions import OwnDecisions, Placed
 from steadyrank.stats.pairs.effects import EffectSizes, carried
-from steadyrank.stats.pairs.family_audit import FamilyAudit
+from steadyrank.stats.pairs.family import FamilyAudit
 from steadyrank.stats.pairs.result import TOO_FEW
 from steadyrank.stats.pairs.topic_design import TopicDesign
 from steadyrank.studies.compare import wording
@@ -369,7 +369,6 @@ class CompareResult(Placed, Framed):
             "pvalue_adjusted": self.pvalue_adjusted,
             "significant": self.significant,
             "effect_size": self.effects.paired_d,
-            "effect_reading": self.effects.reading,
             "wins": self.effects.wins,
             "ties": self.effects.ties,
             "losses": self.effects.losses,

@@ -18,8 +18,7 @@ from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.facets import FACETS, averaged_facets, facet_cube, facets_of
 from steadyrank.data.levels import is_uneven
 from steadyrank.data.order import scores_in_order
-from steadyrank.data.read.run_info import describe_topics
-from steadyrank.data.read.run_names import run_called
+from steadyrank.data.read.run_info import describe_topics, run_called
 from steadyrank.data.read.sources import PathLike
 from steadyrank.data.scores import Scores, of_some_weight, position
 from steadyrank.errors import (
@@ -35,8 +34,8 @@ from steadyrank.errors import (
 )
 from steadyrank.guesses import SAME_VALUES
 from steadyrank.measures.arguments import data_first
+from steadyrank.measures.evaluate import scores_of
 from steadyrank.measures.names import Measure
-from steadyrank.measures.scored import scores_of
 from steadyrank.stats.instances.mixed_tests import has_instances
 from steadyrank.stats.instances.systems import systems_of, warn_about_structure
 from steadyrank.studies.compare.correcting import CompareSettings

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from steadyrank.compute.executors import Progress
 from steadyrank.present.json import json_pieces, picked
 from steadyrank.present.table import Cell, with_words
 from steadyrank.present.view import (
@@ -25,7 +24,7 @@ from steadyrank.present.view import (
     Words,
     literal,
 )
-from steadyrank.stats.pairs.family_audit import FalseClaims
+from steadyrank.stats.pairs.family import FalseClaims
 from steadyrank.stats.pairs.result import TOO_FEW
 from steadyrank.studies.compare.audit import AuditResult
 from steadyrank.studies.compare.findings import Results, describe, findings, results_of, segments
@@ -392,16 +391,10 @@ VIEW = View(
 
 
 def pairs_text(
-    result: CompareResult | CompareTable,
-    form: str,
-    *,
-    progress: Progress | None = None,
-    describe: bool = False,
+    result: CompareResult | CompareTable, form: str, *, describe: bool = False
 ) -> Iterator[str]:
     """Yield all pairs as JSON or CSV in pieces of text, as there may be millions of pairs."""
-    results = results_of(result)
-    total = sum(len(one.pairs) for one in results)
-    return VIEW.pieces(results, form, progress=progress, total=total, describe=describe)
+    return VIEW.pieces(results_of(result), form, describe=describe)
 
 
 def compare_text(

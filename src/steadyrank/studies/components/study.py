@@ -22,7 +22,7 @@ from steadyrank.data.order import scores_in_order
 from steadyrank.data.scores import factor_levels, measure_of, with_factors
 from steadyrank.errors import InputError, check_choice, warn
 from steadyrank.measures.arguments import data_first
-from steadyrank.measures.scored import scores_of
+from steadyrank.measures.evaluate import scores_of
 from steadyrank.notebook import Framed, shown_by
 from steadyrank.stats.anova.balanced import (
     Anova,
@@ -222,13 +222,7 @@ def _tell_dropped(left: int, dropped: int) -> None:
 
 
 def n_replicates_of(columns: Sequence[Sequence[str]]) -> int:
-    """Return the number of runs per combination of levels; 0 where it varies.
-
-    >>> n_replicates_of([["a", "a", "b", "b"], ["x", "y", "x", "y"]])
-    1
-    >>> n_replicates_of([["a", "a", "b"], ["x", "y", "x"]])
-    0
-    """
+    """Return the number of runs per combination of levels; 0 where it varies."""
     counts = Counter(zip(*columns, strict=True))
     full = prod(len(set(column)) for column in columns)
     balanced = len(counts) == full and len(set(counts.values())) == 1

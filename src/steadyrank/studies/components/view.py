@@ -17,7 +17,6 @@ from steadyrank.studies.part import Findings, Job, part_of
 from steadyrank.words import by_number, counted, listed
 
 Results = Sequence[ComponentsResult]
-"""One per measure."""
 
 INTERACTS = 0.01
 """Smallest omega squared, a small effect, at which components are said to interact."""
@@ -99,7 +98,6 @@ AGAINST = {
     "topic": "Tests: against interactions with topics, for other topics (docs/components.md).",
     "none": "Tests: against one residual, for these topics only (docs/components.md).",
 }
-"""What effects are tested against."""
 
 
 MEASURE = Col("measure", form="name", when=lambda results: len(results) > 1)
@@ -190,7 +188,6 @@ VIEW = View(
 
 
 MOST_FACTORS = 4
-"""Largest number of components of one grid."""
 
 NOT_COMPONENTS = ("team", "system", "topic")
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from steadyrank.data.scores import Scores, topic_weights
-from steadyrank.data.write.files import long_csv, wide_csv
+from steadyrank.data.write import long_csv, wide_csv
 from steadyrank.measures.names import is_binary, parse_measure
-from steadyrank.present.cells import DIGITS
 from steadyrank.present.json import picked, to_json
 from steadyrank.present.table import Table, render
 from steadyrank.present.view import Col, TableSpec, View, literal, make_table
@@ -27,17 +25,12 @@ def scores_text(
     digits: int | None = None,
     **looks: Any,
 ) -> str:
-    """Return means, or with `per_topic` every score, and the effect of ties.
-
-    CSV has a line per score or, if `wide`, one per topic.
-    """
+    """Return means, or with `per_topic` every score."""
     if form == "csv":
         return wide_csv(scores) if wide else long_csv(scores)
     if form == "json":
         return to_json(VIEW.fields(scores))
-    table = scores_table(scores, per_topic=per_topic, digits=digits)
-    caption = f"{table.caption} {ties_sentence(scores, digits=digits)}".strip()
-    return render(replace(table, caption=caption), form, **looks)
+    return render(scores_table(scores, per_topic=per_topic, digits=digits), form, **looks)
 
 
 def scores_table(scores: Scores, *, per_topic: bool = False, digits: int | None = None) -> Table:
@@ -45,38 +38,9 @@ def scores_table(scores: Scores, *, per_topic: bool = False, digits: int | None 
     return make_table(TOPICS if per_topic else MEANS, scores, digits=digits)
 
 
-def ties_sentence(scores: Scores, *, digits: int | None = None) -> str:
-    """Return how the order of tied documents could change a mean, if `evaluate` computed it."""
-    spans = [
-        (high - low, measure, run, low, high)
-        for measure, runs in scores.meta.get("tie_bounds", {}).items()
-        for run, (low, high) in runs.items()
-        if high > low
-    ]
-    if not spans:
-        return ""
-    digits = DIGITS if digits is None else digits
-    _, measure, run, low, high = max(spans)
-    if round(high - low, digits) == 0:
-        return f"Ties change no mean by as much as {10.0**-digits:.{digits}f}."
-    return (
-        f"The order of tied documents can change means, most {measure} of {run}: "
-        f"{low:.{digits}f} to {high:.{digits}f}."
-    )
-
-
-def _instances(scores: Scores) -> dict[str, int]:
-    """Return the number of runs of each system, if rows are systems."""
-    sizes: dict[str, int] = scores.meta.get("n_instances", {})
-    return sizes
-
-
 def _columns(titles: Iterable[str]) -> list[Col]:
     """Return columns by place, since a measure may have the name of another column."""
-    return [
-        Col(str(place), literal(title), "plain", spread=f"{place} sd")
-        for place, title in enumerate(titles)
-    ]
+    return [Col(str(place), literal(title), "plain") for place, title in enumerate(titles)]
 
 
 def _is_lower(scores: Scores, place: int) -> bool:
@@ -84,24 +48,17 @@ def _is_lower(scores: Scores, place: int) -> bool:
 
 
 def _mean_rows(scores: Scores) -> list[dict[str, Any]]:
-    """Return rows, the best by the first measure first; systems have the spread of their runs."""
-    means, sizes = scores.mean().T, _instances(scores)
+    """Return rows, the best by the first measure first."""
+    means = scores.mean().T
     first = -means[:, 0] if _is_lower(scores, 0) else means[:, 0]
     order = np.lexsort((np.arange(len(means)), -np.nan_to_num(first, nan=-np.inf)))
-    spreads = scores.meta.get("instance_sd", {})
-    rows, counts = [], _topics_of_runs(scores)
-    for i in order:
-        run, row = scores.runs[i], means[i].tolist()
-        count = f" ({counted(sizes[run], 'run')})" if len(set(sizes.values())) > 1 else ""
-        figures = {str(place): mean for place, mean in enumerate(row)}
-        figures |= {
-            f"{place} sd": spreads.get(measure, {}).get(run)
-            for place, measure in enumerate(scores.measures)
-        }
-        rows.append({"run": f"{run}{count}", **figures})
-        if counts is not None:
-            rows[-1]["topics"] = int(counts[i])
-    return rows
+    counts = _topics_of_runs(scores)
+    return [
+        {"run": scores.runs[i]}
+        | {str(place): mean for place, mean in enumerate(means[i].tolist())}
+        | ({} if counts is None else {"topics": int(counts[i])})
+        for i in order
+    ]
 
 
 def _topics_of_runs(scores: Scores) -> np.ndarray | None:
@@ -121,23 +78,12 @@ def _means_caption(scores: Scores) -> str:
         from steadyrank.stats.pairs.topic_design import effective_topics  # SciPy: only where used
 
         words += weighted_words(effective_topics(weights))
-    levels = levels_of(scores)
-    if len(levels) == 1:
-        words += f"; relevant: grade {levels.pop()} and above"
-    sizes = sorted(set(_instances(scores).values()))
-    if not sizes:
-        return f"{words}."
-    several = f"{sizes[0]} to {sizes[-1]} instances"
-    each = counted(sizes[0], "instance") if len(sizes) == 1 else several
-    return f"{words} and {each} per system, ± standard deviation of the instances' means."
-
-
-def levels_of(scores: Scores) -> set[Any]:
-    """Return the lowest relevant grades of binary measures, if judgments have several grades."""
-    if scores.meta.get("max_grade", 0) < 2:
-        return set()
-    measures = [measure for measure in map(parse_measure, scores.measures) if is_binary(measure)]
-    return {measure.parameter("rel") for measure in measures if not measure.kind.is_count}
+    if scores.meta.get("max_grade", 0) > 1:  # of one grade there is nothing to say
+        measures = [m for m in map(parse_measure, scores.measures) if is_binary(m)]
+        levels = {m.parameter("rel") for m in measures if not m.kind.is_count}
+        if len(levels) == 1:
+            words += f"; relevant: grade {levels.pop()} and above"
+    return f"{words}."
 
 
 def _topic_rows(scores: Scores) -> list[dict[str, Any]]:
@@ -167,7 +113,7 @@ MEANS = TableSpec(
     id="means",
     rows=_mean_rows,
     columns=lambda scores: (
-        Col("run", "system" if _instances(scores) else "run", "name"),
+        Col("run", form="name"),
         *_columns(scores.measures),
         Col("topics", form="count", when="known"),
     ),

@@ -26,7 +26,7 @@ from steadyrank.data.order import scores_in_order
 from steadyrank.data.read.score_files import read_scores
 from steadyrank.data.read.sources import PathLike
 from steadyrank.data.scores import Scores, cluster_codes, topic_weights
-from steadyrank.data.write.files import write_scores
+from steadyrank.data.write import write_scores
 from steadyrank.errors import FormatError, InputError
 from steadyrank.present.json import picked, to_json
 from steadyrank.stats.pairs.result import TOO_FEW
@@ -175,23 +175,17 @@ def _read_lines(path: Path) -> list[dict[str, Any]]:
 def _check_line(gate: dict[str, Any]) -> None:
     """Raise an error of Python if a line is not as `_line` writes it."""
     datetime.fromisoformat(gate["date"])
-    EXIT_CODES[gate["verdict"]]
-    _check([gate["baseline"], gate["candidate"], gate["sha256"]], str)
-    _check([gate["alpha"], gate["level"]], float, int)
-    _check([gate["measures"]], list)
-    if not gate["measures"]:
-        raise ValueError
-    for row in gate["measures"]:
-        _check([row["measure"]], str)
-        _check([row["margin"], row["difference"]], float, int)
-        EXIT_CODES[row.get("verdict", "pass")]
+    texts = [gate["baseline"], gate["candidate"], gate["sha256"]]
+    numbers, measures = [gate["alpha"], gate["level"]], gate["measures"]
+    for row in measures:
+        texts.append(row["measure"])
         low, high = row["interval"]
-        _check([low, high], float, int, type(None))
+        numbers += [row["margin"], row["difference"], *(n for n in (low, high) if n is not None)]
         if row["total"] is not None:
             low, high = row["total_interval"]
-            _check([row["total"], low, high], float, int)
-
-
-def _check(values: list[Any], *kinds: type) -> None:
-    if any(type(value) not in kinds for value in values):
-        raise TypeError
+            numbers += [row["total"], low, high]
+    verdicts = [gate["verdict"], *(row.get("verdict", "pass") for row in measures)]
+    are_known = all(verdict in EXIT_CODES for verdict in verdicts) and type(measures) is list
+    is_typed = all(type(t) is str for t in texts) and all(type(n) in (int, float) for n in numbers)
+    if not (measures and are_known and is_typed):
+        raise ValueError

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -17,21 +17,20 @@ from steadyrank.data.forms.reading import form_of
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.provenance import SETTINGS, check_alike, file_hashes, with_hashes
 from steadyrank.data.qrels import Qrels
-from steadyrank.data.read.any_file import holds_scores
-from steadyrank.data.read.battles import read_battles
-from steadyrank.data.read.qrels import judgments_of
-from steadyrank.data.read.run_info import describe_topics
-from steadyrank.data.read.run_names import chosen_names, read_names, runs_with_files
+from steadyrank.data.read.any_file import holds_scores, read_battles
+from steadyrank.data.read.run_files import judgments_of
+from steadyrank.data.read.run_info import chosen_names, describe_topics, read_names, runs_with_files
 from steadyrank.data.read.runs import ReadingOptions, read_runs, split_name
 from steadyrank.data.read.score_files import read_scores
 from steadyrank.data.read.sources import PathLike, base_name, find_files
 from steadyrank.data.run import Run
-from steadyrank.data.scores import Scores, join_scores, mean_of_present
+from steadyrank.data.scores import Scores, join_scores, mean_of_present, position
 from steadyrank.errors import InputError, arg
 from steadyrank.measures.evaluate import Missing, evaluate, with_missing
 from steadyrank.measures.names import parse_measures
 from steadyrank.measures.scoring import find_judged_documents
-from steadyrank.studies.gate.battles import win_scores
+from steadyrank.stats.battles.estimate import estimated
+from steadyrank.stats.battles.model import win_probability
 from steadyrank.studies.gate.result import ROLES
 from steadyrank.studies.gate.unjudged import MeasureHoles, find_holes
 from steadyrank.words import counted, some
@@ -50,8 +49,6 @@ class Pair:
     """All runs of both, on the same topics."""
     holes: Mapping[str, MeasureHoles] = field(default_factory=dict)
     """Unjudged documents by measure, if both rankings are available."""
-    reversed_topics: frozenset[str] = frozenset()
-    """Topics on which the candidate ranks the baseline's documents in reverse."""
     is_ranking_lost: bool = False
     """Whether one of the two was given as scores and its ranking is not available."""
 
@@ -143,8 +140,7 @@ def read_pair(
         return replace(pair, is_ranking_lost=True)
     if scores.topics != judged.topics:  # a kept baseline may have others
         return pair
-    holes = find_holes((old, new), judged, scores)
-    return replace(pair, holes=holes, reversed_topics=frozenset(_reversed(old, new)))
+    return replace(pair, holes=find_holes((old, new), judged, scores))
 
 
 def _battles_in(qrels: Any) -> Battles | None:
@@ -168,16 +164,6 @@ def _pair_of_battles(
     scores = win_scores(battles, baseline, candidate)
     scores = describe_topics(scores, topic_info=topic_info, cluster_from=cluster_from)
     return Pair(scores=scores, sides=(scores.select(runs=baseline), scores.select(runs=candidate)))
-
-
-def _reversed(first: Run, second: Run) -> Iterator[str]:
-    places = {topic: place for place, topic in enumerate(first.topics)}
-    for i, topic in enumerate(second.topics):
-        at = places.get(topic, 0)
-        ours = first.documents.hashes[first.blocks[at] : first.blocks[at + 1]]
-        theirs = second.documents.hashes[second.blocks[i] : second.blocks[i + 1]]
-        if topic in places and len(ours) > 1 and np.array_equal(ours, theirs[::-1]):
-            yield topic
 
 
 def _kept_ranking(scores: Scores | None, reading: ReadingOptions) -> Run | None:
@@ -382,4 +368,38 @@ def _side_by_side(baseline: Scores, candidate: Scores, names: Sequence[str]) -> 
         topic_info={**baseline.topic_info, **candidate.topic_info},
         meta=dict(zip(ROLES, map(with_hashes, (baseline.meta, candidate.meta)), strict=True)),
         directions=candidate.directions,
+    )
+
+
+MEASURE = "win rate"
+"""The measure of the two models: the expected share of the battles between them that each wins."""
+
+STEP = 1e-5
+"""Difference of strengths over which the slope of the share is taken."""
+
+
+def win_scores(battles: Battles, baseline: str, candidate: str) -> Scores:
+    """Return the shares of wins of two models against each other, by prompt.
+
+    A prompt's value is the expected share plus the first-order effect of the prompt, times the
+    number of prompts: the mean is the share, and the spread gives its error.
+    """
+    for name in (baseline, candidate):
+        position(name, battles.models, "model")
+    found = estimated(battles)
+    apart = [name for name in (baseline, candidate) if name not in found.names]
+    if apart:
+        raise InputError(f"battles do not connect {baseline} and {candidate}")
+    old, new = (found.names.index(name) for name in (baseline, candidate))
+    by_unit = found.pseudo.values[new] - found.pseudo.values[old]
+    difference = found.fit.strength[new] - found.fit.strength[old]
+    share, above = win_probability(np.array([difference, difference + STEP]), found.fit.log_nu)
+    values = share + (above - share) / STEP * (by_unit - difference)
+    numbers = tuple(str(k + 1) for k in range(len(by_unit)))
+    drawn = (own for codes, own in (found.prompts, found.judges) if codes is found.first)
+    return Scores(
+        measures=(MEASURE,),
+        runs=(baseline, candidate),
+        topics=next((own for own in drawn if len(own) == len(by_unit)), numbers),
+        values=np.stack([1.0 - values, values])[None],
     )

@@ -38,7 +38,8 @@ def draw_gate(result: GateResult, ax: Axes) -> None:
             ax.plot([end] * 2, (place - 0.35, place + 0.35), color="black", linewidth=1.4)
     ax.axvline(0.0, color=QUIET, linewidth=0.8)
     name_rows(ax, [f"{row.name}: {row.verdict}" for row in rows])
-    limits = "candidate − baseline, with one-sided limits;\nbars: −margin"
+    sure = f"{100.0 * (1.0 - result.alpha):g}%"
+    limits = f"candidate − baseline, with one-sided {sure} limits;\nbars: −margin"
     builds = "candidate − mean of the builds; bars: prediction interval of a further build"
     label(ax, x=builds if result.is_rebuild else limits)
 

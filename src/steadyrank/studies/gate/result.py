@@ -14,7 +14,6 @@ from steadyrank.words import counted
 Verdict = Literal["pass", "fail", "cannot tell", "holes"]
 Unsure = Literal["pass", "fail"]
 OnHoles = Literal["pass", "fail", "ask"]
-Unjudged = Literal["auto", "bounded", "not-relevant"]
 
 ROLES = ("baseline", "candidate")
 
@@ -69,8 +68,6 @@ class GateRow:
     """Verdicts by the probability of relevance of unjudged documents, if not certain."""
     judge_first: tuple[Ask, ...] = ()
     """Up to ten documents that can change the verdict most, if it is "holes"."""
-    fragility: GateFragility | None = None
-    """Fewest topics without which the difference is on the other side of the margin."""
     losses: tuple[TopicLoss, ...] = ()
     """Up to ten topics that lost most, the worst first."""
     outlier: TopicLoss | None = None
@@ -93,7 +90,6 @@ class GateRow:
 
     def with_sign_of_file(self) -> GateRow:
         """Return the row of scores with the other sign, of which lower is better."""
-        losses = tuple(loss.mirrored() for loss in self.losses)
         return replace(
             self,
             lower_is_better=True,
@@ -101,7 +97,7 @@ class GateRow:
             candidate=-self.candidate,
             difference=-self.difference,
             interval=Interval(-self.interval.high, -self.interval.low),
-            losses=losses,
+            losses=tuple(loss.mirrored() for loss in self.losses),
             outlier=self.outlier and self.outlier.mirrored(),
         )
 
@@ -120,13 +116,6 @@ class Outlook(NamedTuple):
     """Expected share of relevant documents among the unjudged ones."""
     difference: float
     verdict: Verdict
-
-
-class GateFragility(NamedTuple):
-    """The fewest topics, or clusters, without which the difference crosses the margin."""
-
-    n: int
-    topics: list[str]
 
 
 class TopicLoss(NamedTuple):
@@ -167,8 +156,6 @@ class GateResult(Framed):
     segments: tuple[GateRow, ...] = ()
     by: str | None = None
     """Column of the topics that divides them into segments."""
-    unjudged: Unjudged = "auto"
-    """Requested treatment of unjudged documents; rows have the actual one."""
     n_topics: int
     n_clusters: int | None
     """None if topics are not clustered."""
@@ -185,8 +172,6 @@ class GateResult(Framed):
     """Number of runs of baseline and candidate: more than one for systems that vary."""
     is_rebuild: bool = False
     """Whether the margins are the tolerances of a further build."""
-    reversed_topics: frozenset[str] = frozenset()
-    """Topics on which the candidate ranks the baseline's documents in reverse."""
     seed: int | None = None
     """Seed of the order of topics, if they are taken one by one."""
     history: GateHistory | None = None
@@ -246,7 +231,7 @@ def row_json(row: GateRow) -> dict[str, Any]:
     found["outlier"] = row.outlier and row.outlier._asdict()
     for key in ("sweep", "judge_first", "losses"):
         found[key] = [one._asdict() for one in found[key]]
-    return segment | found | {"fragility": row.fragility and row.fragility._asdict()}
+    return segment | found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

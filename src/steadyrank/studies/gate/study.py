@@ -11,7 +11,7 @@ import hashlib
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Unpack, get_args
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -19,13 +19,12 @@ from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.read.runs import ReadingOptions
 from steadyrank.data.read.sources import PathLike
 from steadyrank.data.scores import Scores, cluster_codes, plain_value
-from steadyrank.errors import InputError, arg, bad_value, check_choice, check_number
+from steadyrank.errors import InputError, arg, bad_value, check_number
 from steadyrank.measures.arguments import data_first
 from steadyrank.measures.evaluate import Missing, NoRelevant, Ties
 from steadyrank.measures.names import Measure
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.pairs.betting import SequentialDifference
-from steadyrank.stats.pairs.effects import carried
 from steadyrank.stats.pairs.result import TOO_FEW
 from steadyrank.stats.pairs.topic_design import MeanDifference, unseen_share
 from steadyrank.stats.planning.needed_topics import needed_topics
@@ -42,7 +41,7 @@ from steadyrank.studies.gate.fits import (
 )
 from steadyrank.studies.gate.history import recorded
 from steadyrank.studies.gate.inputs import Pair, read_pair
-from steadyrank.studies.gate.result import GateFragility, GateResult, GateRow, Unjudged, Verdict
+from steadyrank.studies.gate.result import GateResult, GateRow, Verdict
 from steadyrank.studies.gate.unjudged import Look, MeasureHoles, look_at
 from steadyrank.words import counted
 
@@ -63,7 +62,6 @@ def gate(
     margin: float | None = None,
     by: str | None = None,
     alpha: float = 0.05,
-    unjudged: Unjudged = "auto",
     guard_breakage: bool = False,
     rebuild: bool = False,
     sequential: bool = False,
@@ -108,11 +106,6 @@ def gate(
     alpha : float
         Probability of passing a candidate that is worse by the margin, and of failing one that is
         not worse.
-    unjudged : str
-        "auto": a verdict is certain if no grades of unjudged documents change it, holds if it is
-        the same for any probability of relevance (see Notes), and is "holes" otherwise. "bounded":
-        it is "holes" unless it is certain. "not-relevant": unjudged documents count as not
-        relevant.
     guard_breakage : bool
         Add one topic with the lowest possible difference, from the highest score in the data to 0,
         to the lower limits. A change that ruins a few queries outside these topics then rarely
@@ -159,7 +152,7 @@ def gate(
     Unjudged documents count as not relevant in all figures. A verdict is certain if it is the same
     between the bounds `lowest` and `highest`, over all grades that they could have. Otherwise
     grades are drawn from a logistic law of a document's best rank, fitted on judged documents, with
-    its probabilities times 0, 0.1, 0.3 and 1 (`sweep`). docs/gate.md has the details.
+    its probabilities times 0, 0.1, 0.3 and 1 (`sweep`); the verdict is "holes" if these disagree.
 
     References
     ----------
@@ -188,7 +181,6 @@ def gate(
     """
     if not 0.0 < check_number("alpha", alpha) < 0.5:
         raise bad_value("alpha", "lie between 0 and 0.5", alpha)
-    check_choice("way to treat unjudged documents", unjudged, get_args(Unjudged))
     own_margins = isinstance(measures, Mapping) and any(m is not None for m in measures.values())
     if rebuild and (margin is not None or own_margins):
         raise InputError(f"rebuild takes its tolerance from the builds: omit {arg('margin=')}")
@@ -223,7 +215,7 @@ def gate(
     else:
         fits = [part.fit(part.scores[1] - part.scores[0]) for part in parts]
         _check_enough(parts, [fit.observed.n_topics for fit in fits])
-        looks = look_at(parts, fits, pair.holes, unjudged=unjudged, alpha=alpha, seed=seed)
+        looks = look_at(parts, fits, pair.holes, alpha=alpha, seed=seed)
         pvalues = (column.tolist() for column in pvalues_of(parts, fits))
         every = zip(parts, fits, looks, *pvalues, lower_levels(parts, fits, alpha), strict=True)
         tail = alpha / max(1, sum(part.segment is not None for part in parts))
@@ -238,7 +230,6 @@ def gate(
         measures=tuple(row for row in rows if row.segment is None),
         segments=tuple(row for row in rows if row.segment is not None),
         by=by,
-        unjudged=unjudged,
         n_topics=len(pair.scores.topics),
         n_clusters=None if clusters is None else int(clusters.max(initial=-1)) + 1,
         is_weighted="weight" in pair.scores.topic_info,
@@ -246,7 +237,6 @@ def gate(
         guards_breakage=guard_breakage,
         is_ranking_lost=pair.is_ranking_lost,
         judges=pair.judges,
-        reversed_topics=pair.reversed_topics,
         n_runs=pair.n_runs,
         is_rebuild=rebuild,
         seed=seed if sequential else None,
@@ -398,24 +388,12 @@ def _row(
         is_certain=None if bounded is None else look.is_certain,
         sweep=look.sweep,
         judge_first=holes.to_judge() if holes and part.segment is None and is_open else (),
-        fragility=_fragility(part),
         losses=losses_of(part),
         outlier=outlier_of(part),
         decided_after=_decided_after(part, fit, verdict, pvalue_pass, pvalue_fail),
         method=fit.method,
     )
     return row.with_sign_of_file() if part.lower_is_better else row
-
-
-def _fragility(part: Part) -> GateFragility | None:
-    """Return the fewest topics without which the difference is on the other side of the margin."""
-    above = part.scores[1] - part.scores[0] + part.margin
-    units = carried(above, part.weights, part.clusters).units
-    if not units:
-        return None
-    names = np.array(part.topics, object)
-    codes = np.arange(len(names)) if part.clusters is None else part.clusters
-    return GateFragility(len(units), [str(t) for unit in units for t in names[codes == unit]])
 
 
 def _decided_after(

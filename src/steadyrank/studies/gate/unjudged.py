@@ -13,7 +13,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -23,14 +23,20 @@ from steadyrank.data.run import Run
 from steadyrank.data.scores import Scores
 from steadyrank.errors import InputError
 from steadyrank.measures.holes.bounds import Ask, difference_bounds, documents_to_judge
-from steadyrank.measures.holes.lists import Lists, by_document, find_lists
-from steadyrank.measures.holes.measures import HoledMeasure, make_rankings, parse_holed
+from steadyrank.measures.holes.lists import (
+    HoledMeasure,
+    Lists,
+    by_document,
+    find_lists,
+    make_rankings,
+    parse_holed,
+)
 from steadyrank.measures.names import parse_measures
 from steadyrank.measures.scoring import prepare
 from steadyrank.stats.logistic import rank_law
 from steadyrank.stats.pairs.topic_design import MeanDifference
 from steadyrank.studies.gate.fits import Fit, Part, verdicts_of
-from steadyrank.studies.gate.result import Outlook, Unjudged, Verdict
+from steadyrank.studies.gate.result import Outlook, Verdict
 
 RATIOS = (0.0, 0.1, 0.3, 1.0)
 """Factors of the probabilities of judged documents at the same rank."""
@@ -147,25 +153,18 @@ def look_at(
     fits: Sequence[Fit],
     holes: Mapping[str, MeasureHoles],
     *,
-    unjudged: Unjudged,
     alpha: float,
     seed: int,
 ) -> list[Look]:
     """Return the verdicts, and what unjudged documents could change about them."""
     own = verdicts_of(parts, fits, alpha)
-    if unjudged == "not-relevant":
-        return [Look(verdict) for verdict in own]
-    certain = _certain(parts, fits, own, alpha)
     looks: list[Look] = []
-    for part, verdict, is_certain in zip(parts, own, certain, strict=True):
-        if part.lowest is None or is_certain:
-            looks.append(Look(verdict, "bounded" if is_certain else "not-relevant", is_certain))
-        elif unjudged == "bounded":
-            looks.append(Look("holes", "bounded"))
-        elif holes[part.measure].reach is None:
-            looks.append(Look(verdict))
-        else:
-            looks.append(Look(verdict, "prior"))
+    for part, verdict, is_certain in zip(
+        parts, own, _certain(parts, fits, own, alpha), strict=True
+    ):
+        has_law = part.lowest is not None and holes[part.measure].reach is not None
+        how: Any = "bounded" if is_certain else "prior" if has_law else "not-relevant"
+        looks.append(Look(verdict, how, is_certain))
     return _swept(parts, fits, holes, looks, alpha, seed)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
 from collections.abc import Mapping
@@ -44,17 +45,14 @@ def findings(result: GateResult) -> list[Finding]:
     rows = _deciding(result)
     said = [_verdict(result, rows), *_judges(result), *_outlier(result)]
     said += [*_drift(result), *_served(result), *_unjudged(result, rows), *_decided(result, rows)]
-    if result.is_ranking_lost and result.unjudged != "not-relevant":
+    if result.is_ranking_lost:
         text = (
             "A ranking is not available: whether unjudged documents could change the verdict is "
             "unknown."
         )
         said.append(Finding("gate.ranking_lost", text))
-    if result.verdict == "fail" and not result.is_rebuild:
-        said += _beyond(rows)
     if result.verdict == "cannot tell" and result.seed is None:
         said += _settled(rows)
-    said += _carried(result, rows)
     about_topics = result.seed is None and not result.is_rebuild
     if about_topics and result.rare_breakage > unseen_share(ENOUGH, result.alpha):
         text = (
@@ -81,10 +79,9 @@ def _unjudged(result: GateResult, rows: list[GateRow]) -> list[Finding]:
     if result.verdict == "holes":
         first = [ask for row in rows for ask in row.judge_first]
         names = ", ".join(f"{ask.document} (topic {ask.topic})" for ask in first[:3])
-        text = (
-            f"Judge first: {names}. `steadyrank holes` with --ask 50 lists more." if first else ""
-        )
-        text = text or "Judge these documents, or count them as not relevant."
+        text = "Judge these documents, or count them as not relevant."
+        if first:
+            text = f"Judge first: {names}. `steadyrank holes` with --ask 50 lists more."
         said.append(Finding("gate.unjudged", text, {"n": len(first)}))
     # Measures without bounds are left out: some ignore unjudged documents.
     plain = [
@@ -92,7 +89,7 @@ def _unjudged(result: GateResult, rows: list[GateRow]) -> list[Finding]:
         for row in result.measures
         if row.unjudged == "not-relevant" and row.is_certain is False and row.n_unjudged
     ]
-    if result.unjudged == "auto" and plain:
+    if plain:
         share = max(row.unjudged_share or 0.0 for row in plain)
         names = some([row.measure for row in plain])
         text = (
@@ -105,13 +102,9 @@ def _unjudged(result: GateResult, rows: list[GateRow]) -> list[Finding]:
 
 
 def _turns(row: GateRow) -> Finding:
-    changes = [
-        one
-        for before, one in zip((None, *row.sweep), row.sweep, strict=False)
-        if before is None or before.verdict != one.verdict
-    ]
-    words = [f"{one.verdict} with {_share(one)}" for one in changes]
-    text = f"It depends on how many are relevant: {', '.join(words)}."
+    changes = [next(same) for _, same in itertools.groupby(row.sweep, lambda one: one.verdict)]
+    words = ", ".join(f"{one.verdict} with {_share(one)}" for one in changes)
+    text = f"It depends on how many are relevant: {words}."
     return Finding("gate.prior", text, {"sweep": [one._asdict() for one in row.sweep]})
 
 
@@ -128,24 +121,9 @@ def _outlier(result: GateResult) -> list[Finding]:
     if not found:
         return []
     loss, row = max(found, key=lambda one: abs(one[0].difference))
-    text = (
-        f"Topic {loss.topic} lost {abs(loss.difference):.2f} {row.measure}, far more than any other"
-    )
-    is_reversed = loss.topic in result.reversed_topics
-    text += ": its ranking is reversed." if is_reversed else "."
-    values = {"measure": row.measure, **loss._asdict(), "reversed": is_reversed}
-    return [Finding("gate.outlier", text, values)]
-
-
-def _carried(result: GateResult, rows: list[GateRow]) -> list[Finding]:
-    found = rows[0].fragility
-    if found is None or result.verdict not in ("pass", "fail"):
-        return []
-    units = "topics" if result.n_clusters is None else "clusters"
-    side = "beyond" if result.verdict == "pass" else "within"
-    without = by_number(found.n, f"{units[:-1]} ({some(found.topics, 3)})", units)
-    text = f"Without {found.n:,} {without} the difference would be {side} the margin."
-    return [Finding("gate.fragility", text, found._asdict())]
+    lost = f"{abs(loss.difference):.2f} {row.measure}"
+    text = f"Topic {loss.topic} lost {lost}, far more than any other."
+    return [Finding("gate.outlier", text, {"measure": row.measure, **loss._asdict()})]
 
 
 def _deciding(result: GateResult) -> list[GateRow]:
@@ -169,25 +147,25 @@ def _verdict(result: GateResult, rows: list[GateRow]) -> Finding:
     # Rows may have different documents, and the sentence is about all rows.
     is_certain = all(row.is_certain for row in rows) and row.n_unjudged
     whatever = f", whatever the grades of {_n_documents(row)}" if is_certain else ""
-    what = f"{row.name} {signed(row.difference)} (limits {_ends(row.interval)})"
+    found = f"{row.name} {signed(row.difference)}"
+    what = f"{found} ({_limits(result, row)} {_ends(row.interval)})"
     if result.is_rebuild:
         where = "within" if result.verdict == "pass" else "beyond"
         builds = counted(result.n_runs[0], "build")
-        what = f"{row.name} {signed(row.difference)}"
-        clause = f"{what}: {where} ±{row.margin:.4f}, the tolerance of a further build ({builds})"
+        clause = f"{found}: {where} ±{row.margin:.4f}, the tolerance of a further build ({builds})"
     elif result.verdict == "pass":
         loss = f"a loss of more than {row.margin:g}" if row.margin else "any loss"
         clause = f"{what}: {loss} is excluded{whatever}"
     elif result.verdict == "fail":
-        by = f"by more than the margin of {row.margin:g}"
-        estimated = f"worse; the estimated loss exceeds the margin of {row.margin:g}"
-        clause = f"{what}: {f'worse, {by}' if _is_beyond(row) else estimated}{whatever}"
+        # The test is for any loss.
+        estimated = f"worse; a loss beyond {row.margin:g} is estimated, not shown"
+        is_beyond = row.gain_limits.high < -row.margin
+        worse = f"worse, by more than the margin of {row.margin:g}" if is_beyond else estimated
+        clause = f"{what}: {worse}{whatever}"
     elif result.verdict == "holes":
         ends = _ends((row.lowest or 0.0, row.highest or 0.0), " and ")
         documents = _n_documents(row) if row.n_unjudged else "its unjudged documents"
-        clause = (
-            f"{row.name} {signed(row.difference)}, but between {ends} once {documents} are judged"
-        )
+        clause = f"{found}, but between {ends} once {documents} are judged"
     elif row.n_clusters < 2:
         clause = f"{row.name} has too few topics for a verdict ({counted(row.n_topics, 'topic')})"
     elif row.gain < -row.margin:
@@ -202,11 +180,8 @@ def _verdict(result: GateResult, rows: list[GateRow]) -> Finding:
         "holes": ("also has holes", "also have holes"),
     }[result.verdict]
     more = f"; {counted(others, 'other row')} {by_number(others, *also)}" if others else ""
-    values = {
-        **picked(row, "measure segment margin difference interval lowest highest"),
-        "verdict": result.verdict,
-        "n_rows": len(rows),
-    }
+    values = picked(row, "measure segment margin difference interval lowest highest")
+    values |= {"verdict": result.verdict, "n_rows": len(rows)}
     by = f" (by {result.judges[0]} alone)" if len(result.judges) == 1 else ""
     return Finding("gate.verdict", f"{result.verdict.upper()}: {clause}{more}{by}.", values)
 
@@ -231,23 +206,10 @@ def _ends(ends: Any, between: str = " to ") -> str:
     return f"{signed(ends[0])}{between}{signed(ends[1])}"
 
 
-def _is_beyond(row: GateRow) -> bool:
-    return row.gain_limits.high < -row.margin
-
-
-def _beyond(rows: list[GateRow]) -> list[Finding]:
-    """Say whether a loss beyond the margin is shown or only estimated: the test is for any loss."""
-    said = []
-    for what, is_shown, words in (
-        ("beyond", True, "A loss of more than {} is shown."),
-        ("estimate", False, "A loss of more than {} is estimated, not shown."),
-    ):
-        chosen = [row for row in rows if _is_beyond(row) == is_shown]
-        if chosen:
-            margins = listed([f"{row.margin:g} on {row.name}" for row in chosen])
-            values = {"rows": [row.name for row in chosen]}
-            said.append(Finding(f"gate.{what}", words.format(margins), values))
-    return said
+def _limits(result: GateResult, row: GateRow) -> str:
+    """Name the limits of a row with their level; each is one-sided."""
+    simultaneous = "" if row.segment is None else "simultaneous "
+    return f"{simultaneous}{100.0 * (1.0 - result.alpha):g}% limits"
 
 
 def _settled(rows: list[GateRow]) -> list[Finding]:
@@ -263,17 +225,16 @@ def _settled(rows: list[GateRow]) -> list[Finding]:
 
 
 def _drift(result: GateResult) -> list[Finding]:
-    drifted = result.history.drifted() if result.history is not None else []
-    if result.history is None or len(result.history.gates) < 2 or not drifted:
+    gates = () if result.history is None else result.history.gates
+    if result.history is None or len(gates) < 2 or not (drifted := result.history.drifted()):
         return []
-    since = result.history.gates[0]["date"][:10]
-    amounts = [
+    amounts = "; ".join(
         f"{row['measure']} {signed(row['total'])} ({_ends(row['total_interval'])}), margin "
         f"{row['margin']:g}"
         for row in drifted
-    ]
-    n_gates = counted(len(result.history.gates), "gate")
-    text = f"Drift since {since}: {'; '.join(amounts)}; the level is that of all {n_gates}."
+    )
+    n_gates = counted(len(gates), "gate")
+    text = f"Drift since {gates[0]['date'][:10]}: {amounts}; the level is that of all {n_gates}."
     return [Finding("gate.drift", text, {"measures": drifted})]
 
 
@@ -337,8 +298,6 @@ def _caption(result: GateResult) -> str:
     if result.history is not None:
         n_gates = counted(len(result.history.gates), "gate")
         said += f"; these topics have decided {n_gates}"
-    if _has_holes(result) and result.unjudged == "not-relevant":
-        said += "; unjudged documents count as not relevant"
     return f"{said}."
 
 
@@ -366,7 +325,7 @@ ROWS = TableSpec(
         Col("baseline"),
         Col("candidate"),
         Col("difference", form="change"),
-        Col("interval", "limits", "change", lambda result: not result.is_rebuild),
+        Col("interval", "{sure} limits", "change", lambda result: not result.is_rebuild),
         Col("n_unjudged", "unjudged", "count", _has_holes),
         Col("lowest", form="change", when=_has_holes),
         Col("highest", form="change", when=_has_holes),
@@ -398,7 +357,7 @@ def fields(result: GateResult) -> dict[str, Any]:
     return {
         **picked(result, "verdict alpha"),
         "sentence": _verdict(result, _deciding(result)).text,
-        **picked(result, "baseline candidate n_topics n_clusters unjudged weighted=is_weighted"),
+        **picked(result, "baseline candidate n_topics n_clusters weighted=is_weighted"),
         **({"judges": list(result.judges)} if result.judges else {}),
         **picked(result, "rare_breakage guard_breakage=guards_breakage rebuild=is_rebuild seed"),
         "runs_per_side": list(result.n_runs),
@@ -430,7 +389,8 @@ LONGEST = 199
 def chat_line(result: GateResult) -> str:
     """Return the verdict in one line, with up to three topics that lost most."""
     row = _deciding(result)[0]
-    limits = f"±{row.margin:.4f}" if result.is_rebuild else f"[{_ends(row.interval, ', ')}]"
+    limits = f"{_limits(result, row)} {_ends(row.interval)}"
+    limits = f"±{row.margin:.4f}" if result.is_rebuild else limits
     margin = "" if result.is_rebuild else f", margin {row.margin:g}"
     line = (
         f"{result.verdict.upper()} {_cut(row.name, 40)} {signed(row.difference)} {limits}{margin}, "
@@ -459,7 +419,7 @@ def junit_xml(
 ) -> str:
     """Return a test report for continuous integration with one case per measure and segment."""
     rows = (*result.measures, *result.segments)
-    cases = [_case(row, result.alpha, {"cannot tell": unsure, "holes": on_holes}) for row in rows]
+    cases = [_case(result, row, {"cannot tell": unsure, "holes": on_holes}) for row in rows]
     failed = sum("<failure" in case for case in cases)
     skipped = sum("<skipped" in case for case in cases)
     return (
@@ -470,17 +430,18 @@ def junit_xml(
     )
 
 
-def _case(row: GateRow, alpha: float, meant: Mapping[str, str | None]) -> str:
+def _case(result: GateResult, row: GateRow, meant: Mapping[str, str | None]) -> str:
+    low, high = row.interval
     text = _plain(
-        f"{row.verdict}: difference {row.difference:+.6f}, limits {row.interval.low:+.6f} to "
-        f"{row.interval.high:+.6f}, margin {row.margin:g}"
+        f"{row.verdict}: difference {row.difference:+.6f}, {_limits(result, row)} {low:+.6f} to "
+        f"{high:+.6f}, margin {row.margin:g}"
     )
     opening = f'<testcase classname="gate" name={quoteattr(_plain(row.name))}'
     if row.verdict == "pass":
         return f"{opening}/>\n"
     # As for the exit code, a segment that cannot tell is ignored, but not one with holes.
     is_ignored = row.verdict == "cannot tell" and row.segment is not None
-    is_let_through = meant.get(row.verdict) == "pass" and not row.pvalue_fail < alpha
+    is_let_through = meant.get(row.verdict) == "pass" and not row.pvalue_fail < result.alpha
     if is_ignored or is_let_through:
         return f"{opening}><skipped message={quoteattr(text)}/></testcase>\n"
     lost = "".join(
@@ -500,25 +461,20 @@ def _plain(text: str) -> str:
 
 def _history_findings(history: GateHistory) -> list[Finding]:
     gates, last = history.gates, history.gates[-1]
-    ends = Counter(gate["verdict"] for gate in gates)
+    n, ends = history.n_candidates, Counter(gate["verdict"] for gate in gates)
+    drifted = [row["measure"] for row in history.drifted()]
     verdicts = ", ".join(f"{n} {verdict}" for verdict, n in ends.most_common())
     totals = [row for row in last["measures"] if row["total"] is not None]
     sums = "; ".join(f"{row['measure']} {signed(row['total'])}" for row in totals[:2])
-    drift = "downward drift" if history.drifted() else "no downward drift"
     since = f"{counted(len(gates), 'gate')} since {gates[0]['date'][:10]}"
-    text = f"{since} ({verdicts}): {sums}, {drift}."
-    values = {
-        "n_gates": len(gates),
-        "n_candidates": history.n_candidates,
-        "verdicts": dict(ends),
-        "drifted": [row["measure"] for row in history.drifted()],
-    }
-    said = [Finding("history.gates", text, values)]
-    n = history.n_candidates
-    served = f"These topics have judged {counted(n, 'candidate')}"
-    tuned = "; candidates may be tuned to them: judge new topics"
-    advice = tuned if n > MANY_CANDIDATES else ""
-    return [*said, Finding("history.served", f"{served}{advice}.", {"n_candidates": n})]
+    text = f"{since} ({verdicts}): {sums}, {'' if drifted else 'no '}downward drift."
+    values = {"n_gates": len(gates), "n_candidates": n, "verdicts": dict(ends), "drifted": drifted}
+    advice = "; candidates may be tuned to them: judge new topics" if n > MANY_CANDIDATES else ""
+    served = f"These topics have judged {counted(n, 'candidate')}{advice}."
+    return [
+        Finding("history.gates", text, values),
+        Finding("history.served", served, {"n_candidates": n}),
+    ]
 
 
 def _history_rows(history: GateHistory) -> list[dict[str, Any]]:
@@ -541,8 +497,11 @@ GATES = TableSpec(
         Col("verdict", form="name"),
         Col("gate", form="name", when=lambda history: len(history.gates[-1]["measures"]) > 1),
     ),
-    caption="Differences from the gate's baseline and from the first one; the limits of the latter "
-    "hold for all gates together.",
+    caption=lambda history: (
+        "Differences from the gate's baseline and from the first one; the "
+        f"{100.0 * (1.0 - history.gates[-1]['alpha']):g}% limits of the latter hold for all gates "
+        "together."
+    ),
 )
 
 HISTORY = View(

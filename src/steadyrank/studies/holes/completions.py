@@ -19,14 +19,18 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import ndtri, stdtr, stdtrit
+from scipy.special import expit, ndtri, stdtr, stdtrit
 
 from steadyrank.compute.executors import Progress, map_in_order, workers
 from steadyrank.compute.random import block_stream, blocks_of
 from steadyrank.data.order import order_by_name
-from steadyrank.measures.holes import bound_kernels
-from steadyrank.measures.holes.lists import CellEntries, Lists
-from steadyrank.measures.holes.measures import HoledMeasure, Rankings, make_rankings
+from steadyrank.measures.holes.lists import (
+    CellEntries,
+    HoledMeasure,
+    Lists,
+    Rankings,
+    make_rankings,
+)
 from steadyrank.measures.scoring import Recipe
 from steadyrank.stats.pairs.result import CONSTANT
 from steadyrank.studies.holes.prior import PooledDocuments, Prior, check_prior, make_pool
@@ -140,9 +144,10 @@ def draw_grades(
     factor = prior.factor(stream.random())
     effects = topics[holes.topic] + runs[holes.owner]
     uniform = stream.random(len(effects)) / factor if factor > 0.0 else np.ones(len(effects))
-    grades = np.empty(len(effects), np.int32)
-    bound_kernels.draw_grades(prior.x, coefficients, effects, uniform, grades)
-    return grades
+    logits = np.einsum("gk,gik->gi", coefficients, prior.x)
+    logits[0] += effects
+    reach = np.cumprod(expit(logits), axis=0)  # probabilities of at least grades 1, 2, …
+    return np.asarray((uniform < reach).sum(axis=0, dtype=np.int32))
 
 
 def _variances_of_differences(scores: np.ndarray) -> np.ndarray:

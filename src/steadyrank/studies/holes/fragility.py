@@ -25,7 +25,7 @@ import numpy as np
 
 from steadyrank.compute.executors import map_in_order, workers
 from steadyrank.compute.kernels import inlined, kernel, part
-from steadyrank.measures.holes.measures import HoledMeasure, Rankings
+from steadyrank.measures.holes.lists import HoledMeasure, Rankings
 
 DECIDED = 1e-12
 """A bound this close to 0 may be a rounding error and does not decide a pair."""

@@ -18,13 +18,21 @@ import numpy as np
 from steadyrank._version import __version__
 from steadyrank.compute.executors import Progress
 from steadyrank.compute.random import Rng, seed_from
-from steadyrank.data.read.qrels import judgments_of
+from steadyrank.data.read.run_files import judgments_of
 from steadyrank.data.read.runs import ReadingOptions
 from steadyrank.errors import InputError, arg, check_choice, check_count, warn
 from steadyrank.measures.arguments import data_first
 from steadyrank.measures.holes.bounds import Ask, Bounds, documents_to_judge, find_bounds
-from steadyrank.measures.holes.lists import Lists, Missing, by_document, joined_qrels, read_lists
-from steadyrank.measures.holes.measures import HoledMeasure, make_rankings, parse_holed
+from steadyrank.measures.holes.lists import (
+    HoledMeasure,
+    Lists,
+    Missing,
+    by_document,
+    joined_qrels,
+    make_rankings,
+    parse_holed,
+    read_lists,
+)
 from steadyrank.measures.names import Measure
 from steadyrank.notebook import Framed, shown_by
 from steadyrank.present.json import picked, rows_of
@@ -204,7 +212,7 @@ def holes(
     runs, qrels : object
         As in `evaluate`.
     measure : str or Measure
-        P@k, R@k, AP, nDCG, RR, RBP, ERR, Success@k, Judged@k, nG@1, SetP, SetR, NumRelRet, nERR,
+        P@k, R@k, AP, nDCG, RR, RBP, ERR, Success@k, nG@1, SetP, SetR, NumRelRet, nERR,
         Q, SetF or SetAP.
     more : object, optional
         Further judgments that are added to `qrels`; both must agree on common documents.

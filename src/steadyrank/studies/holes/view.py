@@ -12,7 +12,7 @@ import numpy as np
 from steadyrank.data.scores import mean_of_present
 from steadyrank.errors import InputError
 from steadyrank.measures.check import DEPTHS
-from steadyrank.measures.holes.measures import parse_holed
+from steadyrank.measures.holes.lists import parse_holed
 from steadyrank.present.cells import whole
 from steadyrank.present.json import picked
 from steadyrank.present.pair_panel import PairPanel, signed_texts

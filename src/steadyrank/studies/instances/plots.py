@@ -176,7 +176,5 @@ KINDS = {
         ),
     ),
 }
-"""Kinds of plot that one comparison and a table of them share."""
 
 PLOTS = {"InstancesResult": KINDS, "InstancesTable": KINDS}
-"""Class of a result to its kinds of plot, the default first."""

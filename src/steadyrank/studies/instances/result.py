@@ -31,9 +31,7 @@ class FamilyMember:
     """The p-values of one comparison, corrected for all comparisons of its table."""
 
     size: int
-    """Number of comparisons in the table."""
     pvalue_adjusted: float
-    """Adjusted p-value of the difference."""
     pvalue_equivalence_adjusted: float
     pvalue_non_inferiority_adjusted: float
 
@@ -225,15 +223,6 @@ class InstancesResult(Framed):
     def rows(self) -> list[dict[str, Any]]:
         """Return the row as a list."""
         return [self.row()]
-
-    def __repr__(self) -> str:
-        sizes = f"{self.n_instances['a']} and {self.n_instances['b']} instances"
-        low, high = self.interval
-        return (
-            f"<InstancesResult: {self.measure}, {self.a} − {self.b} = {self.difference:+.4f} "
-            f"[{low:+.4f}, {high:+.4f}], p {self.headline_pvalue:.2g}; {sizes} × "
-            f"{self.n_topics} topics>"
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)

@@ -1,14 +1,9 @@
 """`instances`: compare non-deterministic systems, and show that they are equivalent.
 
 For rerankers with a seed, approximate indexes, sampled collections: whether a difference holds for
-other topics *and* other instances, how much each contributes to its variance, whether two systems
-differ by less than a margin, and which of many settings is good enough (Jayasinghe et al. 2015,
-doi:10.1016/j.ipm.2015.06.005).
-
-The comparisons of one table are corrected for their number: without a correction, a table of eight
-systems that are all worse by the margin has a false "not worse" in one case of four. Differences,
-equivalences and non-inferiorities are one family each; a sweep, whose settings have an order, tests
-the margin from the largest setting down.
+other topics *and* other instances, and whether two systems differ by less than a margin (Jayasinghe
+et al. 2015, doi:10.1016/j.ipm.2015.06.005). Differences, equivalences and non-inferiorities are one
+family each; a sweep, whose settings have an order, tests the margin from the largest setting down.
 """
 
 from __future__ import annotations
@@ -25,11 +20,11 @@ import numpy as np
 from steadyrank.compute.executors import Progress
 from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.order import scores_in_order
-from steadyrank.data.read.run_names import run_called
+from steadyrank.data.read.run_info import run_called
 from steadyrank.data.scores import Scores, measure_of
 from steadyrank.errors import InputError, arg, check_choice, unknown_column, unknown_name, warn
 from steadyrank.measures.arguments import data_first
-from steadyrank.measures.scored import scores_of
+from steadyrank.measures.evaluate import scores_of
 from steadyrank.stats.inputs import check_samples
 from steadyrank.stats.instances.equivalence import check_alpha, check_delta, equivalence_test
 from steadyrank.stats.instances.mixed_tests import (
@@ -84,9 +79,7 @@ class Settings:
     jobs: int | None
     seed: int
     comparisons: int = 1
-    """Number of comparisons in the table."""
     margin_correction: MarginCorrection = "holm"
-    """As in `InstancesTable`."""
 
     @property
     def share(self) -> float:
@@ -415,8 +408,7 @@ def _warn_about_paper(results: Sequence[InstancesResult], settings: Settings) ->
 def adjusted_in_sequence(pvalues: Sequence[float]) -> np.ndarray:
     """Adjust p-values of hypotheses tested from the last to the first, until one is not rejected.
 
-    The adjusted value is the largest of a p-value and those tested before it. As the order is fixed
-    in advance, the probability of any false claim is at most alpha. NaN stops the tests.
+    NaN stops the tests.
 
     >>> adjusted_in_sequence([0.01, 0.2, 0.03]).tolist()
     [0.2, 0.2, 0.03]

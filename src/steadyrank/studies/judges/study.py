@@ -7,7 +7,6 @@ of people are compared in the same way.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any, Unpack, get_args
 
@@ -19,7 +18,7 @@ from steadyrank.data.order import order_by_name
 from steadyrank.data.qrels import Qrels
 from steadyrank.data.read.runs import ReadingOptions, read_runs
 from steadyrank.data.scores import Scores
-from steadyrank.errors import InputError, arg, check_choice, warn
+from steadyrank.errors import InputError, arg, check_choice, check_pattern, warn
 from steadyrank.measures.arguments import data_first
 from steadyrank.measures.evaluate import Missing, NoRelevant, Ties
 from steadyrank.stats.inputs import check_samples
@@ -413,10 +412,7 @@ def taus_of(
 def kin_of(scores: JudgedScores, runs: tuple[str, ...], settings: AuditSettings) -> Kin:
     """Test whether a judge favours the runs that match, against others or those about as good."""
     pattern = settings.kin or ""
-    try:
-        found = re.compile(pattern)
-    except re.error as error:
-        raise InputError(f"kin {pattern!r}: not a regular expression: {error}") from None
+    found = check_pattern("kin", pattern)
     kin = np.array([found.search(run) is not None for run in runs])
     if not kin.any() or kin.all():
         raise InputError(

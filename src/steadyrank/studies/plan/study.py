@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -18,10 +19,10 @@ from steadyrank._version import __version__
 from steadyrank.data.interop.objects import NO_MEASURE
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.scores import Scores, cluster_codes, mean_of_present, topic_weights
-from steadyrank.errors import InputError, arg, check_choice, warn
+from steadyrank.errors import InputError, arg, check_choice, check_count, warn
 from steadyrank.measures.arguments import data_first
+from steadyrank.measures.evaluate import scores_of
 from steadyrank.measures.names import Measure
-from steadyrank.measures.scored import scores_of
 from steadyrank.notebook import Framed, shown_by
 from steadyrank.present.json import picked
 from steadyrank.stats.inputs import check_open_unit
@@ -34,7 +35,6 @@ from steadyrank.stats.planning.demands import (
     Method,
     check_demands,
     check_positive,
-    check_whole,
 )
 from steadyrank.stats.planning.design import topics_for_range
 from steadyrank.stats.planning.needed_topics import needed_topics
@@ -240,7 +240,8 @@ class PlanResult(Framed):
         """
         check_choice(f"curve of this {self.demands.method} plan", against, self.curves)
         x = self._default_values(against) if values is None else list(values)
-        check = check_whole if against in ("systems", "topics") else check_positive
+        is_count = against in ("systems", "topics")
+        check: Any = partial(check_count, least=2) if is_count else check_positive
         checked = [check(against, value) for value in x]
         topics = np.zeros((len(self.plans), len(checked)), np.int64)
         power = np.full(topics.shape, np.nan)
@@ -434,7 +435,7 @@ def plan(
     else:
         pilot = scores_in_order(scores_of(scores, qrels, named), runs=True)
         demands = replace(demands, systems=len(pilot.runs)) if of_pilot else demands
-        n_topics = check_whole("topics", len(pilot.topics)) if by_pilot else n_topics
+        n_topics = check_count("topics", len(pilot.topics), least=2) if by_pilot else n_topics
         rows = _plan_pilot(demands, pilot, difference_variance, n_topics, confidence)
         if by_pilot and demands.method == "ttest":
             differences = [each for row in rows for each in _differences(demands, pilot, row)]

@@ -11,7 +11,7 @@ from steadyrank.present.json import picked
 from steadyrank.present.view import Col, FigureSpec, Finding, Row, TableSpec, View, Words
 from steadyrank.stats.planning.demands import Demands
 from steadyrank.stats.planning.design import FEWEST_CORRECTED
-from steadyrank.stats.planning.variance import ASSURANCE, STEADY_PILOT
+from steadyrank.stats.planning.variance import ASSURANCE
 from steadyrank.studies.part import Job, part_of
 from steadyrank.studies.plan.study import MeasurePlan, PlanResult, plan
 from steadyrank.words import counted, level_words, size
@@ -29,13 +29,6 @@ def findings(result: PlanResult) -> list[Finding]:
         )
         values = picked(plan, "measure topics_clustered clusters design_effect")
         said.append(Finding("plan.clustered", text, values))
-    small = [each.pilot.n_topics for each in result.plans if each.pilot]
-    if small and min(small) < STEADY_PILOT:
-        text = (
-            f"The pilot has {counted(min(small), 'topic')}: fewer than {STEADY_PILOT} estimate "
-            "the variance poorly."
-        )
-        said.append(Finding("plan.small_pilot", text, {"pilot_topics": min(small)}))
     if plan.pilot is not None and plan.effective_topics is not None:
         factor = plan.pilot.n_topics / plan.effective_topics
         text = (
@@ -176,20 +169,6 @@ def _columns(result: PlanResult) -> tuple[Col, ...]:
     )
 
 
-def _pilot_rows(result: PlanResult) -> list[dict[str, Any]]:
-    return [
-        {
-            "measure": plan.measure,
-            **picked(plan.pilot, "n_runs n_topics topic_variance residual_variance"),
-            "n_missing": plan.pilot.n_missing or None,
-            "effective_df": plan.pilot_df,
-            "df": None if plan.is_by_differences else plan.pilot.df,
-        }
-        for plan in result.plans
-        if plan.pilot is not None
-    ]
-
-
 def _differences_caption(result: PlanResult) -> str:
     said = f"Topics by difference: {{}} t test of two systems, {_rates(result.demands)}"
     if not result.demands.paired:
@@ -229,22 +208,6 @@ MEASURES = TableSpec(
     columns=_columns,
     caption=PlanResult.caption,
 )
-PILOT = TableSpec(
-    id="plan-pilot",
-    rows=_pilot_rows,
-    columns=(
-        Col("measure", form="name"),
-        Col("n_runs", "pilot runs", "count"),
-        Col("n_topics", "pilot topics", "count"),
-        Col("n_missing", "missing cells", "count", "known"),
-        Col("topic_variance", when="known"),
-        Col("residual_variance", when="known"),
-        Col("effective_df", form="count"),
-        Col("df", "nominal df", "count", "known"),
-    ),
-    caption="Two-way variances of the pilot, and degrees of freedom of its chi-square intervals, "
-    "which do not apply to other runs (docs/plan.md).",
-)
 
 
 def fields(result: PlanResult) -> dict[str, Any]:
@@ -276,7 +239,7 @@ VIEW = View(
     ),
     findings=findings,
     describe=describe,
-    tables=(DIFFERENCES, MEASURES, PILOT),
+    tables=(DIFFERENCES, MEASURES),
     csv=lambda result: "plan-differences" if result.differences else "plan-measures",
     fields=fields,
     figure=FigureSpec(

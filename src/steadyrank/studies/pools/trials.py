@@ -22,7 +22,7 @@ from steadyrank.compute.executors import Machine, map_shared
 from steadyrank.compute.random import block_stream
 from steadyrank.data.order import natural_key
 from steadyrank.data.qrels import Qrels
-from steadyrank.data.read.qrels import judgments_of
+from steadyrank.data.read.run_files import judgments_of
 from steadyrank.data.read.runs import ReadingOptions, header_of, read_runs
 from steadyrank.data.run import Run
 from steadyrank.data.scores import mean_of_present

@@ -30,7 +30,6 @@ def findings(result: PoolsResult) -> list[Finding]:
         _unique(result),
         _variance(result, reference),
         *spread(result, reference),
-        *_dropped(result),
     ]
 
 
@@ -109,19 +108,6 @@ def _judgments(result: PoolsResult) -> dict[str, int]:
     return picked(result, "total=n_judgments by_nobody=n_orphans by_one_team=n_unique")
 
 
-def _dropped(result: PoolsResult) -> list[Finding]:
-    fewer = [row for row in result.leave_out if min(row.topics_left) < row.pilot_topics]
-    if not fewer:
-        return []
-    least = min(fewer, key=lambda row: min(row.topics_left) - row.pilot_topics)
-    left, total = min(least.topics_left), least.pilot_topics
-    text = (
-        f"Topics on which all runs of a trial score 0 are dropped: at least {left} of {total} "
-        "remain."
-    )
-    return [Finding("pools.dropped", text, {"topics_left": left, "pilot_topics": total})]
-
-
 def _reference_row(reference: Reference) -> dict[str, Any]:
     keys = (
         "measure variance variance_interval topics=n_topics topics_needed "
@@ -129,14 +115,6 @@ def _reference_row(reference: Reference) -> dict[str, Any]:
     )
     first = [{"pilot_topics": n, "k": k} for n, k in reference.first_miss.items()]
     return picked(reference, keys) | {"first_miss": first}
-
-
-def _reference_rows(result: PoolsResult) -> list[dict[str, Any]]:
-    most = max(result.pilot_topics)
-    return [
-        _reference_row(reference) | {"first_miss": reference.first_miss.get(most)}
-        for reference in result.references
-    ]
 
 
 def _leave_out_rows(result: PoolsResult) -> list[dict[str, Any]]:
@@ -198,20 +176,6 @@ def _most_biased_first(result: PoolsResult, rows: Sequence[Row]) -> list[Row]:
 
 MEASURE = Col("measure", form="name", when=lambda result: len(result.measures) > 1)
 
-REFERENCE = TableSpec(
-    id="pools-reference",
-    rows=_reference_rows,
-    columns=(
-        Col("measure", form="name"),
-        Col("topics", form="count"),
-        Col("variance"),
-        Col("variance_interval", "{sure} interval"),
-        Col("topics_needed", form="size", when="known"),
-        Col("topics_needed_interval", "{sure} interval (topics)", "size", "known"),
-        Col("first_miss", "first miss", "count", lambda result: result.mode == "paper"),
-    ),
-    caption=lambda result: f"Variance (V_E) with all teams. {result.caption()}",
-)
 LEAVE_OUT = TableSpec(
     id="leave-teams-out",
     rows=_leave_out_rows,
@@ -240,11 +204,13 @@ LEAVE_OUT = TableSpec(
     marked="interval_low",
     marks=_star,
     caption=lambda result: (
-        "Variance with teams left out: mean over trials and its interval, * if it misses the "
-        "variance of all teams (docs/pools.md)."
-        if result.mode == "paper"
-        else "Variance with teams left out: mean over trials, and their range from smallest to "
-        "largest, which is not a confidence interval (docs/pools.md)."
+        "Variance (V_E) with teams left out: mean over trials, and "
+        + (
+            "its interval, * if it misses the variance of all teams"
+            if result.mode == "paper"
+            else "their range from smallest to largest, which is not a confidence interval"
+        )
+        + f" (docs/pools.md). {result.caption()}"
     ),
     opened=16,
 )
@@ -330,7 +296,7 @@ VIEW = View(
         ),
     ),
     findings=findings,
-    tables=(BIAS, SIMILARITY, REFERENCE, LEAVE_OUT),
+    tables=(BIAS, SIMILARITY, LEAVE_OUT),
     csv="leave-teams-out",
     fields=fields,
     figure=figure,

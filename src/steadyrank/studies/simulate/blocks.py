@@ -16,7 +16,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -26,23 +26,18 @@ from steadyrank.compute.random import block_stream
 from steadyrank.compute.stores import Store
 from steadyrank.data.qrels import Qrels
 from steadyrank.errors import MachineError
+from steadyrank.measures.names import Measure
 from steadyrank.measures.scoring import Recipe
-from steadyrank.stats.pairs.difference_bins import N_BINS, WIDTH, shifted_sums
+from steadyrank.stats.pairs.difference_bins import shifted_sums
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.pairs.tests import means_and_errors, slices
 from steadyrank.studies.simulate import statistics
-from steadyrank.studies.simulate.measures import (
-    Denominator,
-    SimulatedMeasure,
-    make_gain,
-    raw_values,
-)
+from steadyrank.studies.simulate.measures import Denominator, make_gain, raw_values, simulated_name
 from steadyrank.studies.simulate.profiles import RunNotes, ScoreProfiles, joined_bins
 from steadyrank.studies.simulate.result import SimulatePart
-from steadyrank.studies.simulate.sampler_kernels import Cells, Gain, sample_cells, sample_densities
+from steadyrank.studies.simulate.sampler_kernels import Cells, Gain, sample_cells
 from steadyrank.studies.simulate.shared_kernels import make_scratch, scoring_of, shared_kernel
 from steadyrank.studies.simulate.shared_lists import SIDE_BY_SIDE, RankingArrays, SharedLists
-from steadyrank.studies.simulate.statistics import Prediction
 
 TASKS = 16
 """Parts into which the cells of a block are divided."""
@@ -77,10 +72,8 @@ class IndependentRuns:
 
         def some(part: slice) -> int:
             how = int(part.start), self.key, first, self.gain, values[part]
-            if self.smooth is None:
-                return sample_cells(self.cells, *how)
-            bins, tilt = self.smooth
-            return sample_densities(bins, tilt, *how)
+            cells, tilt = self.smooth or (self.cells, None)
+            return sample_cells(cells, tilt, *how)
 
         return _in_parts(some, len(values), pool)
 
@@ -116,90 +109,19 @@ def _in_parts(some: Callable[[slice], int], n: int, pool: Executor) -> int:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Setup:
-    """Source of the samples and facts about the runs, which are sorted by name."""
+class Sampling:
+    """What the samples are drawn from, and facts about the runs, which are sorted by name."""
 
     source: SampleSource
+    n_samples: int
     measure: str
     """Name of the simulated measure."""
     raw: np.ndarray
     """[run, topic]: the measure of the observed rankings."""
     notes: RunNotes
-    graded_measure: str | None = None
-    graded: np.ndarray | None = None
-    """[run, topic]: the graded measure if its binary version is simulated."""
     plain: int = 0
     fingerprint: str
     """Digest of everything that the samples depend on."""
-
-
-def shared_setup(found: SharedLists, recipe: Recipe, topics: Sequence[str], seed: int) -> Setup:
-    """Prepare one new collection for all runs, whose documents keep their grades."""
-    return Setup(
-        source=SharedDocuments(found.lists, recipe, topic_keys(seed, topics)),
-        measure=str(recipe.measure),
-        raw=found.raw,
-        notes=found.notes,
-        fingerprint=_fingerprint(found.lists, found.notes, topics),
-    )
-
-
-def topic_keys(seed: int, topics: Sequence[str]) -> np.ndarray:
-    """Return the key of the document counts of each topic; it depends on the topic's name alone."""
-    streams = (block_stream(seed, f"documents of topic {topic}", 0) for topic in topics)
-    return np.array([stream.integers(2**64, dtype=np.uint64) for stream in streams], np.uint64)
-
-
-def independent_setup(
-    profiles: ScoreProfiles,
-    asked: SimulatedMeasure,
-    qrels: Qrels,
-    topics: Sequence[str],
-    seed: int,
-    *,
-    denominator: Denominator,
-    is_smooth: bool,
-) -> Setup:
-    """Prepare the scores of each run's relevant and other documents, without grades."""
-    gain = make_gain(asked.measure, denominator, profiles.cells, longest=profiles.longest)
-    key = block_stream(seed, "simulated collections", 0).integers(2**64, dtype=np.uint64)
-    smooth = joined_bins(profiles.cells) if is_smooth else None
-    columns = [*profiles.cells, *(() if smooth is None else (*smooth[0], smooth[1]))]
-    judged = profiles.cells.judged[: len(profiles.blocks[0]) - 1]
-    runs = zip(profiles.ranks, profiles.blocks, strict=True)
-    return Setup(
-        source=IndependentRuns(profiles.cells, gain, key, smooth),
-        measure=asked.name_on(qrels),
-        raw=np.stack([raw_values(ranks, blocks, judged, gain) for ranks, blocks in runs]),
-        notes=profiles.notes,
-        graded_measure=None if profiles.graded is None else str(asked.measure),
-        graded=profiles.graded,
-        plain=profiles.plain,
-        fingerprint=_fingerprint(columns, profiles.notes, topics),
-    )
-
-
-def _fingerprint(columns: Sequence[np.ndarray], notes: RunNotes, topics: Sequence[str]) -> str:
-    digest = hashlib.blake2b(digest_size=16)
-    for column in columns:
-        digest.update(np.ascontiguousarray(column).tobytes())
-    names = [*(run.name for run in notes.runs), *topics]
-    digest.update("\0".join(names).encode(errors="surrogatepass"))
-    return digest.hexdigest()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Sampling:
-    """Everything that a block of samples depends on, except its number."""
-
-    source: SampleSource
-    """Draws the values of every cell."""
-    raw: np.ndarray
-    """[run, topic]"""
-    n_samples: int
-    n_bins: int = N_BINS
-    """Number of bins of the error rate."""
-    bin_width: float = WIDTH
 
     @property
     def block(self) -> int:
@@ -221,19 +143,67 @@ class Sampling:
         return slice(number * self.block, min((number + 1) * self.block, self.n_samples))
 
 
+def shared_sampling(
+    found: SharedLists, recipe: Recipe, topics: Sequence[str], seed: int, *, n_samples: int
+) -> Sampling:
+    """Prepare one new collection for all runs, whose documents keep their grades."""
+    return Sampling(
+        n_samples=n_samples,
+        source=SharedDocuments(found.lists, recipe, topic_keys(seed, topics)),
+        measure=str(recipe.measure),
+        raw=found.raw,
+        notes=found.notes,
+        fingerprint=_fingerprint(found.lists, found.notes, topics),
+    )
+
+
+def topic_keys(seed: int, topics: Sequence[str]) -> np.ndarray:
+    """Return the key of the document counts of each topic; it depends on the topic's name alone."""
+    streams = (block_stream(seed, f"documents of topic {topic}", 0) for topic in topics)
+    return np.array([stream.integers(2**64, dtype=np.uint64) for stream in streams], np.uint64)
+
+
+def independent_sampling(
+    profiles: ScoreProfiles,
+    asked: tuple[Measure, int],
+    qrels: Qrels,
+    topics: Sequence[str],
+    seed: int,
+    *,
+    denominator: Denominator,
+    is_smooth: bool,
+    n_samples: int,
+) -> Sampling:
+    """Prepare the scores of each run's relevant and other documents, without grades."""
+    gain = make_gain(asked[0], denominator, profiles.cells, longest=profiles.longest)
+    key = block_stream(seed, "simulated collections", 0).integers(2**64, dtype=np.uint64)
+    smooth = joined_bins(profiles.cells) if is_smooth else None
+    columns = [*profiles.cells, *(() if smooth is None else (*smooth[0], smooth[1]))]
+    judged = profiles.cells.judged[: len(profiles.blocks[0]) - 1]
+    runs = zip(profiles.ranks, profiles.blocks, strict=True)
+    return Sampling(
+        n_samples=n_samples,
+        source=IndependentRuns(profiles.cells, gain, key, smooth),
+        measure=simulated_name(*asked, qrels),
+        raw=np.stack([raw_values(ranks, blocks, judged, gain) for ranks, blocks in runs]),
+        notes=profiles.notes,
+        plain=profiles.plain,
+        fingerprint=_fingerprint(columns, profiles.notes, topics),
+    )
+
+
+def _fingerprint(columns: Sequence[np.ndarray], notes: RunNotes, topics: Sequence[str]) -> str:
+    digest = hashlib.blake2b(digest_size=16)
+    for column in columns:
+        digest.update(np.ascontiguousarray(column).tobytes())
+    names = [*(run.name for run in notes.runs), *topics]
+    digest.update("\0".join(names).encode(errors="surrogatepass"))
+    return digest.hexdigest()
+
+
 def block_name(number: int) -> str:
     """Return the name of a block in a store."""
     return f"samples-{number:06d}"
-
-
-def _kept_block(study: Sampling, store: Store | None, number: int) -> SampleBlock | None:
-    """Return a block of the store if it holds all samples of the block."""
-    block = None if store is None else store.load(block_name(number))
-    samples = study.samples_of(number)
-    # The last block of a shorter study is not complete.
-    if block is None or len(block["means"]) != samples.stop - samples.start:
-        return None
-    return block
 
 
 def _blocks(
@@ -243,17 +213,16 @@ def _blocks(
     progress: Progress | None,
     **machine: Any,
 ) -> Iterator[tuple[int, SampleBlock, bool]]:
-    """Yield blocks as they become available, and whether each was computed now; kept ones first.
-
-    The others are computed one after another by all threads, or on a cluster, and then kept.
-    """
+    """Yield blocks as they become available, and whether each was computed now; kept ones first."""
     missing = []
     for number in numbers:
-        block = _kept_block(study, store, number)
-        if block is None:
-            missing.append(number)
-        else:
+        block = None if store is None else store.load(block_name(number))
+        samples = study.samples_of(number)
+        # The last block of a shorter study is not complete.
+        if block is not None and len(block["means"]) == samples.stop - samples.start:
             yield number, block, False
+        else:
+            missing.append(number)
     done = len(numbers) - len(missing)
     with workers(**machine) as pool:
         finished: Iterable[tuple[int, SampleBlock]] = (
@@ -329,37 +298,21 @@ def _array(shape: tuple[int, int]) -> Iterator[np.ndarray]:
         yield np.memmap(file, np.float32, "w+", shape=shape)
 
 
-class Summary(NamedTuple):
-    """Summary of all samples of a study."""
-
-    means: np.ndarray
-    """[sample, run]"""
-    shift: np.ndarray
-    """[run, topic]: sum over samples of the difference from the observed value."""
-    squares: np.ndarray
-    """[run, topic]: sum of the squares of these differences."""
-    odd: int
-    """Number of special cases that the source counts."""
-    correlation: statistics.CollectionCorrelation
-    errors: statistics.ErrorRate
-    rates: statistics.SignificanceRates
-    rank_share: np.ndarray
-    prediction: Prediction | None = None
-
-
 def summarise(
     study: Sampling,
     store: Store | None,
     *,
     alpha: float,
+    n_bins: int,
+    bin_width: float,
     jobs: int | None = None,
     progress: Progress | None = None,
     **machine: Any,
-) -> Summary:
-    """Sample and summarise on this machine's processors or on a cluster."""
+) -> dict[str, Any]:
+    """Sample on this machine's processors or on a cluster; return fields of the result."""
     raw, n_topics = study.raw.mean(axis=1), study.raw.shape[1]
     means: np.ndarray = np.empty((study.n_samples, len(raw)))
-    shift, squares = np.zeros((2, *study.raw.shape))
+    shift, squares = np.zeros((2, *study.raw.shape))  # of differences from the observed values
     odd, summed, numbers = 0, 0, range(study.n_blocks)
     waiting: dict[int, tuple[np.ndarray, np.ndarray]] = {}
     with _array((study.n_pairs, study.n_samples)) as errors:
@@ -375,16 +328,19 @@ def summarise(
                 squares += more_squares
                 summed += 1
         rates = statistics.significance_rates(means, errors, n_topics, alpha=alpha, jobs=jobs)
-    return Summary(
-        means=means,
-        shift=shift,
-        squares=squares,
-        odd=odd,
-        correlation=statistics.rank_correlation(raw, means, jobs=jobs),
-        errors=statistics.error_rate(raw, means, n_bins=study.n_bins, bin_width=study.bin_width),
-        rates=rates,
-        rank_share=statistics.rank_shares(means),
-    )
+    n = study.n_samples
+    off = np.maximum(squares - shift**2 / n, 0.0)
+    return {
+        "simulated": means,
+        "cell_mean": study.raw + shift / n,
+        "cell_sd": np.sqrt(off / (n - 1)) if n > 1 else np.full(shift.shape, np.nan),
+        "odd": odd,
+        "rank_correlation": statistics.rank_correlation(raw, means, jobs=jobs),
+        "error_rate": statistics.error_rate(raw, means, n_bins=n_bins, bin_width=bin_width),
+        "significance": rates,
+        "rank_share": statistics.rank_shares(means),
+        "prediction": None,
+    }
 
 
 def fill_store(
@@ -409,26 +365,20 @@ def fill_store(
     )
 
 
-def in_given_order(summary: Summary, given: np.ndarray) -> Summary:
+def in_given_order(found: dict[str, Any], given: np.ndarray) -> dict[str, Any]:
     """Return the summary with the runs in the order in which they were given, not by name."""
     at = np.empty((len(given), len(given)), np.int64)
     first, second = all_pairs(len(given)).T
     at[first, second] = at[second, first] = np.arange(len(first))
     pairs = at[given[first], given[second]]
-    prediction = summary.prediction
+    rates, prediction = found["significance"], found["prediction"]
     if prediction is not None:
         prediction = replace(
             prediction, rank_share=prediction.rank_share[given], swap=prediction.swap[pairs]
         )
-    return summary._replace(
-        means=np.ascontiguousarray(summary.means[:, given]),
-        shift=summary.shift[given],
-        squares=summary.squares[given],
-        rates=replace(
-            summary.rates,
-            rate=summary.rates.rate[pairs],
-            rate_error=summary.rates.rate_error[pairs],
-        ),
-        rank_share=summary.rank_share[given],
-        prediction=prediction,
-    )
+    return found | {
+        "simulated": np.ascontiguousarray(found["simulated"][:, given]),
+        "significance": replace(rates, rate=rates.rate[pairs], rate_error=rates.rate_error[pairs]),
+        "prediction": prediction,
+        **{key: found[key][given] for key in ("cell_mean", "cell_sd", "rank_share")},
+    }

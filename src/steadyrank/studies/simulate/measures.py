@@ -8,14 +8,13 @@ differs from nDCG and has a different name.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
 
 from steadyrank.data.qrels import Qrels
 from steadyrank.errors import InputError, arg, check_choice
-from steadyrank.measures.names import Measure, check_parameter, parse_measure, split_parameter
+from steadyrank.measures.names import Measure, check_parameter, parse_measure
 from steadyrank.studies.simulate.sampler_kernels import JUDGED, POISSON, SAMPLED, Cells, Gain
 from steadyrank.words import listed
 
@@ -31,38 +30,23 @@ SHARED_MEASURES = (
 _BASES = {"judged": JUDGED, "sampled": SAMPLED, "poisson": POISSON}
 
 
-@dataclass(frozen=True, slots=True)
-class SimulatedMeasure:
-    """A requested measure, and the lowest grade that counts as relevant."""
+def simulated_name(measure: Measure, level: int, qrels: Qrels) -> str:
+    """Return the name of what is simulated for independent runs with these judgments.
 
-    measure: Measure
-    level: int
-
-    def is_itself(self, qrels: Qrels) -> bool:
-        """Whether the binary version equals the measure, always or with these judgments.
-
-        Of MEASURES only nDCG depends on grades; it is a ratio, so a single grade does not matter.
-        """
-        if self.measure.name != "nDCG":
-            return True
-        gainful = qrels.grades[qrels.grades > 0]
-        return len(gainful) == 0 or bool(self.level <= gainful.min() == gainful.max())
-
-    def name_on(self, qrels: Qrels) -> str:
-        """Return the name of what is simulated with these judgments."""
-        name = str(self.measure)
-        return name if self.is_itself(qrels) else f"binary {name} (grade ≥ {self.level})"
+    Only nDCG depends on grades; it is a ratio, so a single grade does not matter.
+    """
+    gainful = qrels.grades[qrels.grades > 0]
+    one_grade = len(gainful) == 0 or bool(level <= gainful.min() == gainful.max())
+    is_itself = measure.name != "nDCG" or one_grade
+    return str(measure) if is_itself else f"binary {measure} (grade ≥ {level})"
 
 
 def _measure_and_level(
     measure: str | Measure, rel: int | None, known: Sequence[str]
 ) -> tuple[Measure, Any]:
-    """Return a measure without its lowest relevant grade, and that grade.
-
-    The parser of measures rejects rel for nDCG, which is not a binary measure elsewhere.
-    """
-    bare, named = split_parameter(str(measure), "rel")
-    parsed = parse_measure(bare)
+    """Return a measure, and its lowest relevant grade if one is named."""
+    parsed = parse_measure(measure)
+    named = dict(parsed.parameters).get("rel")
     level = named if rel is None else check_parameter(parsed.name, "rel", rel)
     if named not in (None, level):
         raise InputError(f"{measure} and rel={rel} contradict each other: give one of them")
@@ -81,11 +65,7 @@ def _measure_and_level(
 
 
 def parse_shared(measure: str | Measure, rel: int | None = None) -> Measure:
-    """Return the measure to simulate with shared documents, as `evaluate` computes it.
-
-    >>> parse_shared("nDCG@10"), parse_shared("AP", rel=2)
-    (nDCG@10, AP(rel=2))
-    """
+    """Return the measure to simulate with shared documents, as `evaluate` computes it."""
     parsed, level = _measure_and_level(measure, rel, SHARED_MEASURES)
     if level is None:
         return parsed
@@ -97,12 +77,8 @@ def parse_shared(measure: str | Measure, rel: int | None = None) -> Measure:
     return parsed(rel=level)
 
 
-def parse_simulated(measure: str | Measure, rel: int | None = None) -> SimulatedMeasure:
-    """Return the measure to simulate for independent runs and its lowest relevant grade.
-
-    >>> parse_simulated("nDCG(rel=2)@10"), parse_simulated("AP", rel=2).measure
-    (SimulatedMeasure(measure=nDCG@10, level=2), AP(rel=2))
-    """
+def parse_simulated(measure: str | Measure, rel: int | None = None) -> tuple[Measure, int]:
+    """Return the measure to simulate for independent runs and its lowest relevant grade."""
     parsed, level = _measure_and_level(measure, rel, MEASURES)
     if level is not None and "rel" in parsed.kind.parameters:
         parsed = parsed(rel=level)
@@ -113,7 +89,7 @@ def parse_simulated(measure: str | Measure, rel: int | None = None) -> Simulated
             f"{parsed} cannot be simulated: simulated documents are either relevant or not, "
             f"so the gains are 0 and 1; write {parsed.name} without gains"
         )
-    return SimulatedMeasure(parsed, level if isinstance(level, int) else 1)
+    return parsed, level or 1
 
 
 def make_gain(

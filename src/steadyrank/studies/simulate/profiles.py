@@ -28,8 +28,7 @@ from steadyrank.data.qrels import JudgedRun, Qrels
 from steadyrank.data.read.runs import header_of, read_runs
 from steadyrank.data.run import Run
 from steadyrank.errors import InputError, bad_value, check_choice
-from steadyrank.measures.check import is_rank_like
-from steadyrank.measures.scoring import Recipe, find_judged_documents, score_topics
+from steadyrank.measures.scoring import find_judged_documents
 from steadyrank.studies.simulate.sampler_kernels import Cells
 from steadyrank.studies.simulate.sampler_laws import total_weight
 
@@ -180,11 +179,7 @@ def bandwidth_of(values, rule, number):
 
 @part
 def _pieces(hits, rest, hit_width, rest_width, survival, stack, out, bins):
-    """Write the bins of two densities from `bins` on; return the next free bin.
-
-    The stack holds the remaining pieces, the highest on top: their lower ends, and the relevant
-    and other documents expected above these.
-    """
+    """Write the bins of two densities from `bins` on; return the next free bin."""
     relevant, others, mingled = out
     n_hits, n_rest = len(hits), len(rest)
     hit_reach, rest_reach = REACH * hit_width, REACH * rest_width
@@ -282,33 +277,29 @@ def _profile_topics(scores, rows, relevant, rule, number, survival, scratch, out
     return bins
 
 
-def profile_run(
+def _profile_run(
     scores: np.ndarray,
-    starts: np.ndarray,
-    stops: np.ndarray,
-    blocks: np.ndarray,
-    ranks: np.ndarray,
+    rows: tuple[np.ndarray, np.ndarray],
+    relevant: tuple[np.ndarray, np.ndarray],
     rule: int,
     number: float,
-    kernel_name: str = "gaussian",
+    kernel_name: str,
 ) -> tuple[np.ndarray, ...]:
-    """Return the ends of each topic's bins, the bins (relevant, others, mingled), tails, plain.
+    """Return ends of each topic's bins, bins (relevant, others, mingled), tails, which are plain.
 
-    Topic t is rows starts[t] to stops[t] of `scores`, best first, with its relevant documents
-    at ranks[blocks[t]] to ranks[blocks[t + 1]]. `plain` marks the topics in which one class at
-    least could not be smoothed.
+    `rows` and `relevant` are as in `_profile_topics`. In a plain topic one class at least could not
+    be smoothed.
     """
+    (starts, stops), (_, ranks) = rows, relevant
     n_topics, longest = len(starts), int((stops - starts).max(initial=0))
     smooth = rule != NUMBER or number > 0.0
     room = 2 * len(ranks) + n_topics + (n_topics * MOST_PIECES if smooth else 0)
     out = (np.empty(room), np.empty(room), np.empty(room, np.bool_))
-    of_topics = (np.empty(n_topics, np.int64), np.empty(n_topics), np.empty(n_topics, np.bool_))
+    ends, tails, plain = np.empty(n_topics, np.int64), np.empty(n_topics), np.empty(n_topics, bool)
     scratch = np.empty(longest, np.bool_), np.empty(longest), np.empty((DEEPEST, 3))
-    given = scores, (starts, stops), (blocks, ranks), rule, number, SURVIVAL[kernel_name]
-    bins = _profile_topics(*given, scratch, out, of_topics)
-    ends, tails, plain = of_topics
-    plain &= smooth
-    return ends, *(column[:bins].copy() for column in out), tails, plain
+    given = scores, rows, relevant, rule, number, SURVIVAL[kernel_name], scratch
+    bins = _profile_topics(*given, out, (ends, tails, plain))
+    return ends, *(column[:bins].copy() for column in out), tails, plain & smooth
 
 
 @part
@@ -341,10 +332,7 @@ def _joined(relevant, others, hits, rest, rank, scale):
 
 @part
 def _join_cell(relevant, others, mingled, scale, out, tilts, first):
-    """Write the bins of one cell from `first` on; return the next free bin.
-
-    The number of other documents of a sample is `scale` times the sum of the weights.
-    """
+    """Write the bins of one cell, with `scale` documents per weight; return the next free bin."""
     rank = 0.0
     start, n = 0, len(relevant)
     while start < n:
@@ -415,9 +403,7 @@ class RunNotes:
     none_relevant: int
     """Number of cells that retrieved no relevant document: they score 0 in every sample."""
     constant: tuple[str, ...]
-    """Runs that give all documents of every topic the same score."""
-    rank_like: tuple[str, ...] = ()
-    """Runs whose scores are a function of the rank."""
+    """Runs that give all documents of a topic the same score."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -432,8 +418,6 @@ class ScoreProfiles:
     """Where each topic's ranks begin and end."""
     longest: int
     """Number of documents of the longest ranking."""
-    graded: np.ndarray | None
-    """[run, topic]: the graded measure of the observed rankings, if requested."""
     plain: int
     """Number of cells with a class too small or too constant to smooth: it is bootstrapped."""
 
@@ -449,14 +433,9 @@ def score_profiles(
     bandwidth: Bandwidth | float = "scott",
     kernel: KernelName = "gaussian",
     score_source: ScoreSource = "score",
-    graded: Recipe | None = None,
     **machine: Any,
 ) -> ScoreProfiles:
-    """Return the cells of every run on every topic of `topics`.
-
-    A document is relevant if its grade is at least `level`; unjudged documents are not. Runs (as
-    `read_runs` takes them) are read once, also for `graded`; `machine` is `jobs` and `progress`.
-    """
+    """Return the cells of every run on every topic of `topics`; `machine`: `jobs`, `progress`."""
     check_drawing(model, depth, bandwidth, kernel, score_source)
     wanted = np.array([qrels.position[topic] for topic in topics], np.int64)
     rule, number = NUMBER, 0.0
@@ -467,29 +446,52 @@ def score_profiles(
     by_score = score_source == "score"
 
     def one(run: Run) -> _RunProfile:
-        starts, stops = topic_rows(run, topics)
+        starts, stops = rows = topic_rows(run, topics)
         judged = find_judged_documents(run, qrels, relevant_only=level >= 1)
         blocks, ranks, _ = relevant_ranks(judged, qrels, wanted, level)
         first = np.repeat(run.blocks[:-1], np.diff(run.blocks))
         # -1 for the first document of each topic, -2 for the second, and so on
         scores = run.scores if by_score else first - np.arange(len(run.scores)) - 1.0
-        bins = profile_run(scores, starts, stops, blocks, ranks, rule, number, kernel)
         return _RunProfile(
             header_of(run),
             stops - starts,
             np.diff(blocks),
             by_score and is_constant(run.scores, starts, stops),
-            by_score and is_rank_like(run),
             blocks,
             ranks,
-            None if graded is None else score_topics(judged, qrels, [graded])[0, wanted],
-            *bins,
+            *_profile_run(scores, rows, (blocks, ranks), rule, number, kernel),
         )
 
-    parts = read_runs(runs).map(one, **machine)
+    parts, notes = in_order_of_names(read_runs(runs).map(one, **machine))
     owner = np.repeat(np.arange(len(qrels.topics)), np.diff(qrels.blocks))
-    n_relevant = np.bincount(owner[qrels.grades >= level], minlength=len(qrels.topics))
-    return _profiles_of(n_relevant[wanted], depth, parts)
+    judged = np.bincount(owner[qrels.grades >= level], minlength=len(qrels.topics))[wanted]
+    lengths = np.concatenate([part.lengths for part in parts])
+    offsets = np.concatenate([[0], np.cumsum([len(part.relevant) for part in parts])])
+    ends = [part.ends + offset for part, offset in zip(parts, offsets[:-1], strict=True)]
+    starts = np.concatenate([[0], *ends])
+    if len(starts) > 1 and int(np.diff(starts).max()) > MOST_BINS:
+        raise InputError(
+            f"a topic has more than {MOST_BINS} relevant documents with different scores: cut "
+            "the runs to fewer documents"
+        )
+    cells = Cells(
+        starts=starts,
+        relevant=np.concatenate([part.relevant for part in parts]),
+        others=np.concatenate([part.others for part in parts]),
+        mingled=np.concatenate([part.mingled for part in parts]),
+        tail=np.concatenate([part.tails for part in parts]),
+        n_relevant=np.concatenate([part.n_relevant for part in parts]),
+        depth=lengths if depth == "retrieved" else np.full(len(lengths), depth),
+        judged=np.tile(judged, len(parts)),
+    )
+    return ScoreProfiles(
+        cells=cells,
+        notes=notes,
+        ranks=tuple(part.ranks for part in parts),
+        blocks=tuple(part.blocks for part in parts),
+        longest=int(lengths.max(initial=0)),
+        plain=int(sum(part.plain.sum() for part in parts)),
+    )
 
 
 class _RunProfile(NamedTuple):
@@ -497,10 +499,8 @@ class _RunProfile(NamedTuple):
     lengths: np.ndarray
     n_relevant: np.ndarray
     constant: bool
-    rank_like: bool
     blocks: np.ndarray
     ranks: np.ndarray
-    graded: np.ndarray | None
     ends: np.ndarray
     relevant: np.ndarray
     others: np.ndarray
@@ -542,10 +542,7 @@ def is_constant(scores: np.ndarray, starts: np.ndarray, stops: np.ndarray) -> bo
 
 
 def in_order_of_names(given: Sequence[Any]) -> tuple[list[Any], RunNotes]:
-    """Return the parts of all runs, sorted by name, and the notes on the runs.
-
-    A part has `run`, [topic] `lengths` and `n_relevant`, `constant`, and may have `rank_like`.
-    """
+    """Return the parts of all runs, sorted by name, and the notes on the runs."""
     names = [part.run.name for part in given]
     parts = [given[place] for place in order_by_name(names)]
     notes = RunNotes(
@@ -554,42 +551,8 @@ def in_order_of_names(given: Sequence[Any]) -> tuple[list[Any], RunNotes]:
         missing=np.array([int((part.lengths == 0).sum()) for part in parts]),
         none_relevant=int(sum((part.n_relevant == 0).sum() for part in parts)),
         constant=tuple(part.run.name for part in parts if part.constant),
-        rank_like=tuple(part.run.name for part in parts if getattr(part, "rank_like", False)),
     )
     return parts, notes
-
-
-def _profiles_of(judged: np.ndarray, depth: Depth, given: list[_RunProfile]) -> ScoreProfiles:
-    parts, notes = in_order_of_names(given)
-    lengths = np.concatenate([part.lengths for part in parts])
-    offsets = np.concatenate([[0], np.cumsum([len(part.relevant) for part in parts])])
-    ends = [part.ends + offset for part, offset in zip(parts, offsets[:-1], strict=True)]
-    graded = [part.graded for part in parts if part.graded is not None]
-    starts = np.concatenate([[0], *ends])
-    if len(starts) > 1 and int(np.diff(starts).max()) > MOST_BINS:
-        raise InputError(
-            f"a topic has more than {MOST_BINS} relevant documents with different scores: cut "
-            "the runs to fewer documents"
-        )
-    cells = Cells(
-        starts=starts,
-        relevant=np.concatenate([part.relevant for part in parts]),
-        others=np.concatenate([part.others for part in parts]),
-        mingled=np.concatenate([part.mingled for part in parts]),
-        tail=np.concatenate([part.tails for part in parts]),
-        n_relevant=np.concatenate([part.n_relevant for part in parts]),
-        depth=lengths if depth == "retrieved" else np.full(len(lengths), depth),
-        judged=np.tile(judged, len(parts)),
-    )
-    return ScoreProfiles(
-        cells=cells,
-        notes=notes,
-        ranks=tuple(part.ranks for part in parts),
-        blocks=tuple(part.blocks for part in parts),
-        longest=int(lengths.max(initial=0)),
-        graded=np.stack(graded) if graded else None,
-        plain=int(sum(part.plain.sum() for part in parts)),
-    )
 
 
 def check_drawing(

@@ -13,7 +13,6 @@ from steadyrank.notebook import Framed, shown_by
 from steadyrank.present.json import rows_of
 from steadyrank.stats.pairs.difference_bins import difference_variances
 from steadyrank.stats.pairs.result import all_pairs
-from steadyrank.stats.ranks.correlation import kendall_tau
 from steadyrank.stats.run_means import other_first
 from steadyrank.studies.simulate.measures import Denominator
 from steadyrank.studies.simulate.profiles import Bandwidth, Depth, KernelName, Model, ScoreSource
@@ -29,46 +28,11 @@ from steadyrank.words import counted
 NO_SPREAD = 1e-14
 """A smaller variance of differences is a rounding error."""
 
-TOP = 3
-"""Default of the K of "probability of top K" if there are more than three runs."""
+TOPS = (1, 3)
+"""The K of "probability of top K", where there are more than K runs."""
 
-Device = Literal["cpu"]
 Documents = Literal["shared", "independent"]
 Mode = Literal["sound", "paper"]
-
-
-def top_columns(top: int | None, n_runs: int) -> list[int]:
-    """Return the numbers K whose "probability of top K" is shown.
-
-    >>> top_columns(None, 10), top_columns(None, 3), top_columns(5, 10)
-    ([1, 3], [1], [1, 5])
-    """
-    if top is None:
-        return [1, TOP] if n_runs > TOP else [1]
-    if not 1 <= top <= n_runs:
-        raise bad_value("top", f"lie between 1 and {n_runs}, the number of runs", top)
-    return sorted({1, top})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GradedOrder:
-    """The order of the runs by a graded measure, compared with that by its binary version."""
-
-    measure: str
-    """Name of the graded measure."""
-    tau: float
-    """Kendall's tau-b between the two orders."""
-    n_pairs: int
-    n_reversed: int
-    """Number of pairs of runs that the two measures order differently."""
-    leader: str
-    """First run by the graded measure."""
-    binary_leader: str
-
-    @property
-    def is_same_leader(self) -> bool:
-        """Whether one run is first by both measures."""
-        return self.leader == self.binary_leader
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,13 +45,9 @@ class SimulatePart(Framed):
     >>> import tempfile
     >>> import steadyrank as sr
     >>> track = sr.simulated_track(n_teams=3, runs_per_team=1, n_topics=20, depth=50, pool_depth=25)
-    >>> folder = tempfile.mkdtemp()
-    >>> options = {"no_relevant": "skip", "n_samples": 1000, "store": folder}
-    >>> sr.simulate(track.runs, track.qrels, part=(1, 2), **options).n_left
-    1
-    >>> sr.simulate(track.runs, track.qrels, part=(2, 2), **options).n_left
-    0
-    >>> result = sr.simulate(track.runs, track.qrels, **options)  # computes no further block
+    >>> options = {"no_relevant": "skip", "n_samples": 1000, "store": tempfile.mkdtemp()}
+    >>> [sr.simulate(track.runs, track.qrels, part=(i, 2), **options).n_left for i in (1, 2)]
+    [1, 0]
     """
 
     part: int
@@ -126,10 +86,6 @@ class SimulateResult(Framed):
 
     measure: str
     """Simulated measure, such as "binary nDCG@10 (grade ≥ 1)", which is not nDCG@10."""
-    graded_measure: str | None = None
-    """Requested measure, if its binary version was simulated instead."""
-    graded_mean: np.ndarray | None = None
-    """[run]: observed mean of the graded measure over the same topics."""
     documents: Documents = "independent"
     """Whether all runs rank the same new documents, or documents are drawn for each run."""
     mode: Mode = "sound"
@@ -141,7 +97,6 @@ class SimulateResult(Framed):
     denominator: Denominator | None
     """Denominator of independent runs; shared documents have a recall base in each collection."""
     score_source: ScoreSource
-    device: Device
     seed: int
     runs: tuple[str, ...]
     topics: tuple[str, ...]
@@ -173,8 +128,11 @@ class SimulateResult(Framed):
     """Number of cells with a class too small or too constant to smooth: it is bootstrapped."""
     truncated: int
     """Number of draws of a cell with more relevant documents than its ranking is deep."""
-    top: int | None = None
-    """The K of "probability of top K"; three unless given."""
+
+    @property
+    def tops(self) -> list[int]:
+        """The K of the probabilities that are shown."""
+        return [k for k in TOPS if k == 1 or k < len(self.runs)]
 
     @property
     def raw_mean(self) -> np.ndarray:
@@ -238,25 +196,6 @@ class SimulateResult(Framed):
         return None if run is None else self.runs[run]
 
     @property
-    def graded_order(self) -> GradedOrder | None:
-        """How the graded measure orders the runs; None if no binary version was simulated."""
-        if self.graded_measure is None or self.graded_mean is None:
-            return None
-        # Equal means of different summands may differ in their last digits.
-        means = self.raw_mean.round(12), self.graded_mean.round(12)
-        tau = kendall_tau(*means)
-        binary, graded = (set(np.flatnonzero(mean == mean.max()).tolist()) for mean in means)
-        same = sorted(binary & graded)
-        return GradedOrder(
-            measure=self.graded_measure,
-            tau=tau.value,
-            n_pairs=len(self.raw_pvalue),
-            n_reversed=0 if tau.counts is None else tau.counts.discordant,
-            leader=self.runs[same[0] if same else min(graded)],
-            binary_leader=self.runs[same[0] if same else min(binary)],
-        )
-
-    @property
     def raw_significant_share(self) -> float:
         """Share of the pairs that differ significantly by the t test of the observed scores."""
         return mean_of(np.nan_to_num(self.raw_pvalue, nan=1.0) < self.significance.alpha)
@@ -297,7 +236,6 @@ class SimulateResult(Framed):
     def rows(self) -> list[dict[str, Any]]:
         """Return one row per run, best observed mean first."""
         order = np.argsort(-self.raw_mean, kind="stable")
-        tops = top_columns(self.top, len(self.runs))
         return rows_of(
             {
                 "run": [self.runs[run] for run in order],
@@ -307,23 +245,6 @@ class SimulateResult(Framed):
                 "rank": range(1, len(order) + 1),
                 "rank_low": self.rank_interval[order, 0],
                 "rank_high": self.rank_interval[order, 1],
-                **{f"top_{k}": self.top_probability(k)[order] for k in tops},
+                **{f"top_{k}": self.top_probability(k)[order] for k in self.tops},
             }
         )
-
-
-def grades_words(result: SimulateResult) -> list[str]:
-    """Return how the graded measure orders the runs if its binary version was simulated."""
-    order = result.graded_order
-    if order is None:
-        return []
-    said = f"{result.measure} was simulated, not {order.measure}"
-    if not order.n_pairs:
-        return [said]
-    if not order.n_reversed:
-        return [f"{said}, which ranks the runs in the same order"]
-    pairs = f"{order.n_reversed} of {counted(order.n_pairs, 'pair')}"
-    said = f"{said}, which orders {pairs} of runs differently"
-    if order.is_same_leader:
-        return [said]
-    return [said, f"{order.binary_leader} is first here, {order.leader} by {order.measure}"]

@@ -12,16 +12,16 @@ there are too many, all others are drawn again. The relevant documents are kept:
 of them must not be redrawn more often than one with few.
 
 **Order.** In most bins all others are above the relevant documents. In a mingled bin the order of
-the two kinds is random: with one relevant document, the usual case, one number says how many others
-are above it. Samples with several relevant documents are ordered one by one.
+the two kinds is random: one number says how many others are above a single relevant document;
+several are ordered one by one.
 
 **Tilt.** The order in a bin of kernel densities is not quite random, since relevant documents tend
 to be higher or lower than others. The topmost share p of the others is level with a share
 p + tilt · p · (1 - p) of the relevant documents. A relevant document among m others is then below j
 of them with probability (1 + tilt · (m - 2j) / (m + 2)) / (m + 1). This is a uniform draw that is
 sometimes reversed: if it is on the wrong side of the middle, with a probability proportional to its
-distance. Several documents are ordered uniformly and reversed together; the law of each is exact to
-all orders of the tilt, their joint law to the first.
+distance. Several documents are reversed together: the law of each is exact, their joint law to
+first order.
 
 **Values.** A measure is a sum over relevant documents that depends on the numbers of relevant and
 other documents above each (`Gain`). Every sample keeps these two numbers while the bins are
@@ -150,11 +150,9 @@ class Lanes(NamedTuple):
 
 @inlined
 def _outcomes(halves, entries, table, law, out, row):
-    """Draw one outcome of a law for each of 64 samples, from half a word each.
-
-    There are two loops since a processor looks up one by one, but compares many at a time.
-    """
+    """Draw one outcome of a law for each of 64 samples, from half a word each."""
     at, bits, low = law
+    # Two loops, since a processor looks up one by one, but compares many at a time.
     shift = HALF(32 - bits)
     rest = (HALF(1) << shift) - HALF(1)
     alias = (HALF(1) << HALF(bits)) - HALF(1)
@@ -335,10 +333,7 @@ def _mingle(lanes, lane, place, gain):
 
 @part
 def _place_evenly(lanes, row, tilt, gain):
-    """Write into `before` how many others of a bin are above its only relevant document.
-
-    Samples with several relevant documents among others are added at once, which empties the bin.
-    """
+    """Write into `before` how many others of a bin are above its only relevant document."""
     for lane in range(SIDE_BY_SIDE):
         relevant, others = lanes.relevant[row + lane], lanes.others[row + lane]
         lanes.before[lane] = 0
@@ -443,7 +438,7 @@ def _add_bin(lanes, row, before, gain):
 
 
 def _add_up(lanes, bins, mingled, tilt, gain):
-    """Compute the value of every sample before it is divided by the recall base.
+    """Compute every sample's value before the division by the recall base.
 
     The global `place_in_bin` draws the place of a relevant document in a mingled bin.
     """
@@ -549,32 +544,22 @@ def _make_lanes(most: int) -> Lanes:
 
 
 def sample_cells(
-    cells: Cells, first_cell: int, key: np.uint64, first: int, gain: Gain, out: np.ndarray
-) -> int:
-    """Fill out[cell - first_cell, replicate - first] with the measure of simulated rankings.
-
-    The value of replicate b of cell c depends only on `key`, c and b. Return how many samples had
-    more relevant documents than their ranking is deep.
-    """
-    no_tilt = np.zeros(len(cells.relevant))
-    return _sampled(_sample_evenly, cells, no_tilt, first_cell, key, first, gain, out)
-
-
-def sample_densities(
     cells: Cells,
-    tilt: np.ndarray,
+    tilt: np.ndarray | None,
     first_cell: int,
     key: np.uint64,
     first: int,
     gain: Gain,
     out: np.ndarray,
 ) -> int:
-    """Do as `sample_cells` for the bins of kernel densities, each with a tilt."""
-    return _sampled(_sample_tilted, cells, tilt, first_cell, key, first, gain, out)
+    """Fill out[cell - first_cell, replicate - first] with the measure of simulated rankings.
 
-
-def _sampled(sample: Any, cells: Cells, tilt: np.ndarray, first_cell: int, *rest: Any) -> int:
-    *given, out = rest
+    `tilt` is that of each bin of kernel densities. The value of replicate b of cell c depends only
+    on `key`, c and b. Return how many samples had more relevant documents than their ranking is
+    deep.
+    """
+    sample = _sample_evenly if tilt is None else _sample_tilted
+    tilts = np.zeros(len(cells.relevant)) if tilt is None else tilt
     most, entries = _room(cells, first_cell, first_cell + len(out))
     laws, lanes = make_room(most, entries), _make_lanes(most)
-    return int(sample(cells, tilt, first_cell, *given, laws, lanes, out))
+    return int(sample(cells, tilts, first_cell, key, first, gain, laws, lanes, out))

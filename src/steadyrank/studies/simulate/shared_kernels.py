@@ -62,7 +62,7 @@ class Scoring(NamedTuple):
     cutoff: int
     parameter: float
     weights: np.ndarray
-    """[rank]: divisor or factor of a rank, as the kernels of `evaluate` compute it."""
+    """[rank]: divisor of a rank, as the kernels of `evaluate` compute it."""
 
 
 def scoring_of(recipe: Recipe, lists: RankingArrays) -> Scoring:
@@ -70,13 +70,8 @@ def scoring_of(recipe: Recipe, lists: RankingArrays) -> Scoring:
     longest = min(lists.depth.max(initial=0), MOST_COPIES * np.diff(lists.starts).max(initial=0))
     deepest = max(longest, MOST_COPIES * np.diff(lists.ideal).max(initial=0))
     ranks = range(1, int(min(recipe.cutoff, deepest)) + SUMMED + 1)
-    weights: list[float] = []
-    if recipe.kernel == "RBP":
-        weights = [recipe.parameter ** (rank - 1.0) for rank in ranks]
-    elif recipe.kernel == "nDCG":
-        weights = [math.log2(rank + 1.0) for rank in ranks]
-    weights_from_0 = np.array([0.0, *weights])
-    return Scoring(recipe.gain, recipe.level, recipe.cutoff, recipe.parameter, weights_from_0)
+    weights = [math.log2(rank + 1.0) for rank in ranks] if recipe.kernel == "nDCG" else []
+    return Scoring(*recipe.constants, np.array([0.0, *weights]))
 
 
 @inlined
@@ -95,11 +90,7 @@ ADDENDS = {"AP": _precision, "nDCG": _discounted_gain}
 
 
 def _walk(lists, cell, topic, key, first, scoring, scratch):
-    """Process one run's ranking from the top down in 64 samples from `first` on.
-
-    The globals `take_copies` and `take_tied` process an event: the row of a document's counts and
-    its grade, or the order of tied documents in one sample.
-    """
+    """Process one run's ranking from the top down in 64 samples from `first` on."""
     counts, position, n_found = scratch.counts, scratch.position, scratch.n_found
     position[:] = 0
     n_found[:] = 0
@@ -164,10 +155,7 @@ def _sum_tied(n_tied, lane, limit, scoring, scratch):
 
 @inlined
 def _list_copies(row, grade, limit, scoring, scratch):
-    """Write ranks and grades of the copies of a document, in every sample.
-
-    Sample s has `n_found` of them, from entry s * `room` on.
-    """
+    """Write ranks and grades of the copies of a document, in every sample."""
     counts, position, n_found = scratch.counts, scratch.position, scratch.n_found
     ranks, grades, room = scratch.ranks, scratch.grades, scratch.room[0]
     same = np.int32(grade)
@@ -279,16 +267,8 @@ def _ideal_dcg(ideal, gain, level, cutoff):
     return measures.ideal_dcg(ideal, gain, cutoff)
 
 
-@part
-def _ideal_err(ideal, gain, level, cutoff):
-    return measures.ideal_err(ideal, gain, cutoff)
-
-
-IDEALS = {"AP": _relevant, "nDCG": _ideal_dcg, "nERR": _ideal_err}
-"""Divisors of measures that depend on the collection alone."""
-
-NUMERATORS = {"nERR": measures.expected_reciprocal_rank}
-"""Numerators of measures with such a divisor that are not sums of `ADDENDS`."""
+IDEALS = {"AP": _relevant, "nDCG": _ideal_dcg}
+"""Divisors of sums of `ADDENDS`, which depend on the collection alone."""
 
 
 @functools.cache
@@ -301,8 +281,8 @@ def shared_kernel(measure: str) -> Any:
         tied = specialised(_sum_tied, f"sum_tied_{name}", how=part, **addend)
         score = specialised(_walk, f"sum_up_{name}", how=part, take_copies=copies, take_tied=tied)
     else:
-        of_list = NUMERATORS.get(measure, KERNELS[measure])
-        score = specialised(_score_each, f"score_each_{name}", how=part, of_list=of_list)
+        each = {"of_list": KERNELS[measure]}
+        score = specialised(_score_each, f"score_each_{name}", how=part, **each)
     of_ideal = IDEALS.get(measure, _one)
     return specialised(_sample_lists, f"sample_{name}", score=score, of_ideal=of_ideal)
 

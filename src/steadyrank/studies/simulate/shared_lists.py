@@ -316,10 +316,7 @@ def shared_lists(
     jobs: int | None = None,
     progress: Progress | None = None,
 ) -> SharedLists:
-    """Return the rankings of every run on every topic of `topics`, for one measure.
-
-    Documents of equal score are in random order, unless ranks replace scores.
-    """
+    """Return the rankings of every run on every topic of `topics`, for one measure."""
     wanted = np.array([qrels.position[topic] for topic in topics], np.int64)
     by_score = score_source == "score"
     horizon = documents_needed(recipe.cutoff)
@@ -345,16 +342,30 @@ def shared_lists(
             size=size[:n],
         )
 
-    parts = read_runs(runs).map(one, jobs=jobs, progress=progress)
-    return _joined(_gainful(qrels, wanted, recipe.level), depth, parts)
+    parts, notes = in_order_of_names(read_runs(runs).map(one, jobs=jobs, progress=progress))
+    lengths = np.concatenate([part.lengths for part in parts])
+    starts = _bounds(np.concatenate([part.kept for part in parts]))
+    ideal, gainful, grades = _gainful(qrels, wanted, recipe.level)
+    documents, hashes, places = _numbered(ideal, gainful, parts, starts)
+    offsets = _bounds([len(part.at) for part in parts])
+    events = [part.events[1:] + offset for part, offset in zip(parts, offsets[:-1], strict=True)]
+    lists = RankingArrays(
+        documents=documents,
+        hashes=hashes,
+        ideal=ideal,
+        grades=grades,
+        starts=starts,
+        places=places,
+        events=np.concatenate([[0], *events]).astype(np.int64),
+        at=np.concatenate([part.at for part in parts]),
+        size=np.concatenate([part.size for part in parts]),
+        depth=lengths if depth == "retrieved" else np.full(len(lengths), depth, np.int64),
+    )
+    return SharedLists(lists, notes, np.stack([part.raw for part in parts]))
 
 
 def documents_needed(cutoff: int) -> int:
-    """Return how many documents of a ranking fill the top `cutoff` of every simulated one.
-
-    >>> documents_needed(10) < 100, documents_needed(NO_CUTOFF) == NO_CUTOFF
-    (True, True)
-    """
+    """Return how many documents of a ranking fill the top `cutoff` of every simulated one."""
     if cutoff > 10_000:
         return NO_CUTOFF
     # n documents have Poisson(n) copies together; fewer than `cutoff` copies must be rare.
@@ -376,15 +387,8 @@ class _RunLists(NamedTuple):
     size: np.ndarray
 
 
-class _Gainful(NamedTuple):
-    """The judged documents with a gain, topic by topic, best first."""
-
-    blocks: np.ndarray
-    hashes: np.ndarray
-    grades: np.ndarray
-
-
-def _gainful(qrels: Qrels, wanted: np.ndarray, level: int) -> _Gainful:
+def _gainful(qrels: Qrels, wanted: np.ndarray, level: int) -> tuple[np.ndarray, ...]:
+    """Return blocks, hashes and grades of judged documents with a gain, by topic, best first."""
     rows = []
     for t in wanted:
         start, stop = qrels.blocks[t : t + 2]
@@ -392,63 +396,37 @@ def _gainful(qrels: Qrels, wanted: np.ndarray, level: int) -> _Gainful:
         rows.append(start + order[qrels.grades[start:stop][order] >= level])
     together = np.concatenate([np.zeros(0, np.int64), *rows])
     grades = qrels.grades[together].astype(np.int32)
-    return _Gainful(_bounds([*map(len, rows)]), qrels.documents.hashes[together], grades)
+    return _bounds([*map(len, rows)]), qrels.documents.hashes[together], grades
 
 
 def _bounds(sizes: Any) -> np.ndarray:
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
 
-def _joined(gainful: _Gainful, depth: Depth, given: list[_RunLists]) -> SharedLists:
-    parts, notes = in_order_of_names(given)
-    lengths = np.concatenate([part.lengths for part in parts])
-    starts = _bounds(np.concatenate([part.kept for part in parts]))
-    documents, hashes, places = _numbered(gainful, parts, starts)
-    offsets = _bounds([len(part.at) for part in parts])
-    events = [part.events[1:] + offset for part, offset in zip(parts, offsets[:-1], strict=True)]
-    lists = RankingArrays(
-        documents=documents,
-        hashes=hashes,
-        ideal=gainful.blocks,
-        grades=gainful.grades,
-        starts=starts,
-        places=places,
-        events=np.concatenate([[0], *events]).astype(np.int64),
-        at=np.concatenate([part.at for part in parts]),
-        size=np.concatenate([part.size for part in parts]),
-        depth=lengths if depth == "retrieved" else np.full(len(lengths), depth, np.int64),
-    )
-    return SharedLists(lists, notes, np.stack([part.raw for part in parts]))
-
-
 def _numbered(
-    gainful: _Gainful, parts: list[_RunLists], starts: np.ndarray
+    blocks: np.ndarray, gainful: np.ndarray, parts: list[_RunLists], starts: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return where each topic's documents begin, all hashes, and the rankings as numbers."""
-    n_topics = len(gainful.blocks) - 1
+    """Return where each topic's documents begin, all hashes, and the rankings as numbers.
+
+    Documents with a gain, topic by topic in `gainful`, are numbered first.
+    """
+    n_topics = len(blocks) - 1
     places = np.empty(starts[-1], np.int32)
     own = [_bounds(part.kept) for part in parts]
-    by_topic = []
+    by_topic = [np.zeros(0, np.uint64)]
     for t in range(n_topics):
-        listed = [gainful.hashes[gainful.blocks[t] : gainful.blocks[t + 1]]]
+        listed = [gainful[blocks[t] : blocks[t + 1]]]
         targets = [np.empty(len(listed[0]), np.int32)]
         for r, run in enumerate(parts):
             cell = r * n_topics + t
             listed.append(run.hashes[own[r][t] : own[r][t + 1]])
             targets.append(places[starts[cell] : starts[cell + 1]])
-        by_topic.append(_number_topic(listed, targets))
-    bounds = _bounds([len(hashes) for hashes in by_topic])
-    return bounds, np.concatenate([np.zeros(0, np.uint64), *by_topic]), places
-
-
-def _number_topic(listed: list[np.ndarray], targets: list[np.ndarray]) -> np.ndarray:
-    """Write the numbers of documents into the targets; return the hashes in that order."""
-    room = 1 << (2 * sum(map(len, listed)) + 1).bit_length()
-    slots, numbers = np.zeros(room, np.uint64), np.full(room, -1, np.int32)
-    known = 0
-    for hashes, places in zip(listed, targets, strict=True):
-        known = number_documents(hashes, slots, numbers, known, places)
-    filled = numbers >= 0
-    in_order = np.empty(known, np.uint64)
-    in_order[numbers[filled]] = slots[filled]
-    return in_order
+        room = 1 << (2 * sum(map(len, listed)) + 1).bit_length()
+        slots, numbers = np.zeros(room, np.uint64), np.full(room, -1, np.int32)
+        known = 0
+        for hashes, target in zip(listed, targets, strict=True):
+            known = number_documents(hashes, slots, numbers, known, target)
+        filled = numbers >= 0
+        by_topic.append(np.empty(known, np.uint64))
+        by_topic[-1][numbers[filled]] = slots[filled]
+    return _bounds([len(hashes) for hashes in by_topic[1:]]), np.concatenate(by_topic), places

@@ -73,12 +73,7 @@ class ErrorRate:
 def error_rate(
     raw: np.ndarray, simulated: np.ndarray, *, n_bins: int = N_BINS, bin_width: float = WIDTH
 ) -> ErrorRate:
-    """Return Algorithm 1 by the size |d_i| of the simulated difference (the paper writes d_i).
-
-    >>> bins = error_rate(np.array([0.3, 0.28]), np.array([[0.31, 0.30], [0.28, 0.30]]))
-    >>> bins.count[:3].tolist(), bins.errors[:3].tolist(), bins.overall
-    ([0, 1, 1], [0, 0, 1], 0.5)
-    """
+    """Return Algorithm 1 by the size |d_i| of the simulated difference (the paper writes d_i)."""
     raw, simulated = np.ascontiguousarray(raw), np.ascontiguousarray(simulated)
     counts = np.zeros((len(simulated), n_bins), np.int64)
     errors = np.zeros_like(counts)
@@ -327,11 +322,7 @@ def second_collections(simulated: np.ndarray, *, seed: int) -> Iterator[np.ndarr
 
 
 def kept_share(simulated: np.ndarray) -> float:
-    """Return A, the share of the variance between runs that is not error; 1 for up to three runs.
-
-    >>> kept_share(np.array([[1.0, 2.0, 3.0, 4.0], [4.0, 3.0, 2.0, 1.0]]))
-    0.0
-    """
+    """Return A, the share of the variance between runs that is not error; 1 for three or fewer."""
     n_samples, n_runs = simulated.shape
     if n_runs <= 3:
         return 1.0

@@ -1,10 +1,7 @@
 """`simulate`: would another document collection change the table?
 
 Documents are a sample, as topics are. They are resampled by topic, and the rankings and tests of
-each simulated collection are compared with the observed ones (Yang, Zhang & Song, SIGIR 2018,
-doi:10.1145/3209978.3210122). A simulated collection is the same for all runs, and its documents
-keep their grades. The paper draws the scores of each run separately and without grades, so that the
-binary version of a graded measure is simulated.
+each simulated collection are compared with the observed ones (Yang, Zhang & Song, SIGIR 2018).
 """
 
 from __future__ import annotations
@@ -21,7 +18,7 @@ from steadyrank.compute.executors import Progress
 from steadyrank.compute.random import Rng, seed_from
 from steadyrank.compute.stores import open_store
 from steadyrank.data.qrels import Qrels
-from steadyrank.data.read.qrels import judgments_of
+from steadyrank.data.read.run_files import judgments_of
 from steadyrank.data.read.runs import ReadingOptions, read_runs
 from steadyrank.errors import InputError, arg, bad_value, check_choice, check_count, warn
 from steadyrank.measures.arguments import data_first
@@ -33,11 +30,10 @@ from steadyrank.stats.pairs.difference_bins import MOST_BINS, N_BINS, WIDTH, che
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.pairs.tests import paired_t
 from steadyrank.studies.simulate.blocks import (
-    Sampling,
     fill_store,
     in_given_order,
-    independent_setup,
-    shared_setup,
+    independent_sampling,
+    shared_sampling,
     summarise,
 )
 from steadyrank.studies.simulate.measures import Denominator, parse_shared, parse_simulated
@@ -51,17 +47,10 @@ from steadyrank.studies.simulate.profiles import (
     check_drawing,
     score_profiles,
 )
-from steadyrank.studies.simulate.result import (
-    Device,
-    Documents,
-    Mode,
-    SimulatePart,
-    SimulateResult,
-    grades_words,
-)
+from steadyrank.studies.simulate.result import Documents, Mode, SimulatePart, SimulateResult
 from steadyrank.studies.simulate.shared_lists import shared_lists
 from steadyrank.studies.simulate.statistics import predict, rank_intervals_of
-from steadyrank.words import by_number, counted, some
+from steadyrank.words import by_number, counted
 
 __all__ = ["SimulatePart", "SimulateResult", "simulate"]
 
@@ -70,9 +59,6 @@ DEFAULT_DEPTH: Mapping[Mode, Depth] = {"sound": "retrieved", "paper": 1000}
 
 DEFAULT_DENOMINATOR: Mapping[Mode, Denominator] = {"sound": "poisson", "paper": "judged"}
 """Denominators of independent runs. The paper uses "judged", whose means are too low."""
-
-MOST_NAMES = 3
-"""Number of runs that a warning names."""
 
 Missing = Literal["zero", "error"]
 
@@ -110,7 +96,6 @@ def simulate(
     bin_width: float = WIDTH,
     missing: Missing = "zero",
     no_relevant: NoRelevant = "zero",
-    device: Device = "cpu",
     store: str | os.PathLike[str] | None = None,
     part: tuple[int, int] | None = None,
     jobs: int | None = None,
@@ -138,8 +123,7 @@ def simulate(
     rel : int, optional
         Lowest relevant grade, 1 unless given. Documents of independent runs have no other grades.
         Their nDCG therefore differs from nDCG unless all relevant documents have one grade: the
-        result calls it "binary nDCG@10 (grade ≥ 1)", and a warning counts the pairs of runs that
-        nDCG@10 orders differently.
+        result calls it "binary nDCG@10 (grade ≥ 1)".
     documents : str, optional
         "shared": all runs rank the same new collection. "independent", as in the paper: for each
         run the number of relevant documents is Poisson with the observed number as its mean, and
@@ -172,8 +156,6 @@ def simulate(
         Bins of the error rate; the last one has no upper end.
     missing, no_relevant : str
         As in `evaluate`.
-    device : str
-        Always "cpu".
     store : path, optional
         Folder that keeps finished blocks of samples: the same call continues where it stopped.
     part : (int, int), optional
@@ -199,12 +181,8 @@ def simulate(
 
     Notes
     -----
-    A second collection is predicted by Z = M + A (Xb - M) + sqrt(A) e1 + e2, where Xb are the
-    simulated means, M is their mean over runs, e1 and e2 are independent simulated errors, widened
-    by 5%, and A is the share of the variance of Xb that is not error.
-
-    The result does not apply to other topics. Independent documents overstate the variance of
-    differences between runs, since runs share documents.
+    `predict` has the formula of a second collection. The result does not apply to other topics.
+    Independent documents overstate the variance of differences, since runs share documents.
 
     References
     ----------
@@ -220,9 +198,11 @@ def simulate(
     ((500, 3), 1.0)
     """
     seed = seed_from(rng)
-    _check(n_samples, alpha, missing, no_relevant, device, mode)
+    _check(n_samples, alpha, missing, no_relevant, mode)
     check_part(part, store)
-    _check_bins(n_bins, bin_width)
+    if not 2 <= check_count("n_bins", n_bins) <= MOST_BINS:
+        raise bad_value("n_bins", f"lie between 2 and {MOST_BINS}", n_bins)
+    check_width("bin_width", bin_width)
     documents = _documents(documents, mode, model, denominator)
     depth = DEFAULT_DEPTH[mode] if depth is None else depth
     check_drawing(model, depth, bandwidth, kernel, score_source)
@@ -234,13 +214,11 @@ def simulate(
         recipe = prepare(kept, judged.max_grade)
         level = recipe.level
         topics = _topics(judged, level, no_relevant)
-        setup = shared_setup(
-            shared_lists(to_read, judged, recipe, topics=topics, **common), recipe, topics, seed
-        )
+        lists = shared_lists(to_read, judged, recipe, topics=topics, **common)
+        study = shared_sampling(lists, recipe, topics, seed, n_samples=n_samples)
     else:
         denominator = denominator or DEFAULT_DENOMINATOR[mode]
-        asked = parse_simulated(measure, rel)
-        kept, level = asked.measure, asked.level
+        kept, level = asked = parse_simulated(measure, rel)
         topics = _topics(judged, level, no_relevant)
         profiles = score_profiles(
             to_read,
@@ -250,19 +228,21 @@ def simulate(
             model=model,
             bandwidth=bandwidth,
             kernel=kernel,
-            graded=None if asked.is_itself(judged) else prepare(kept, judged.max_grade),
             **common,
         )
-        smooth = model != "bootstrap"
-        setup = independent_setup(
-            profiles, asked, judged, topics, seed, denominator=denominator, is_smooth=smooth
+        study = independent_sampling(
+            profiles,
+            asked,
+            judged,
+            topics,
+            seed,
+            denominator=denominator,
+            is_smooth=model != "bootstrap",
+            n_samples=n_samples,
         )
-    notes, given = setup.notes, setup.notes.given
+    notes, given = study.notes, study.notes.given
     to_read.check_headers([notes.runs[place] for place in given])
     _report(notes, topics, missing)
-    study = Sampling(
-        source=setup.source, raw=setup.raw, n_samples=n_samples, n_bins=n_bins, bin_width=bin_width
-    )
     settings = {
         "study": "simulate",
         "version": __version__,
@@ -272,25 +252,22 @@ def simulate(
         "rel": level,
         "depth": depth,
         "denominator": denominator,
-        "device": device,
         "block": study.block,
-        "data": setup.fingerprint,
+        "data": study.fingerprint,
     }
     opened = None if store is None else open_store(store, settings)
     machine: Any = {"jobs": jobs, "scheduler": scheduler, "executor": executor}
     if part is not None and opened is not None:
         return fill_store(study, opened, part, progress=progress, **machine)
-    summary = summarise(study, opened, alpha=alpha, progress=progress, **machine)
-    is_shared = documents == "shared"
+    bins: Any = {"n_bins": n_bins, "bin_width": bin_width}
+    found = summarise(study, opened, alpha=alpha, progress=progress, **bins, **machine)
+    is_shared, odd = documents == "shared", found.pop("odd")
     if is_shared and mode == "sound":
-        prediction = predict(setup.raw.mean(axis=1), summary.means, seed=seed, jobs=jobs)
-        summary = summary._replace(prediction=prediction, rank_share=prediction.rank_share)
-    graded = setup.graded
-    summary, raw = in_given_order(summary, given), setup.raw[given]
-    result = SimulateResult(
-        measure=setup.measure,
-        graded_measure=setup.graded_measure,
-        graded_mean=None if graded is None else graded.mean(axis=1)[given],
+        prediction = predict(study.raw.mean(axis=1), found["simulated"], seed=seed, jobs=jobs)
+        found |= {"prediction": prediction, "rank_share": prediction.rank_share}
+    found, raw = in_given_order(found, given), study.raw[given]
+    return SimulateResult(
+        measure=study.measure,
         documents=documents,
         mode=mode,
         model=model,
@@ -300,31 +277,18 @@ def simulate(
         kernel=kernel,
         denominator=denominator,
         score_source=score_source,
-        device=device,
         seed=seed,
         runs=tuple(notes.runs[place].name for place in given),
         topics=tuple(topics),
         raw=raw,
-        cell_mean=raw + summary.shift / n_samples,
-        cell_sd=_deviation(summary.shift, summary.squares, n_samples),
-        simulated=summary.means,
-        rank_correlation=summary.correlation,
-        error_rate=summary.errors,
-        significance=summary.rates,
         raw_pvalue=paired_t(raw, all_pairs(len(raw))).pvalue,
-        rank_share=summary.rank_share,
-        rank_interval=rank_intervals_of(summary.rank_share),
-        prediction=summary.prediction,
+        rank_interval=rank_intervals_of(found["rank_share"]),
         none_relevant=notes.none_relevant,
-        without_relevant=summary.odd if is_shared else 0,
-        plain=setup.plain,
-        truncated=0 if is_shared else summary.odd,
+        without_relevant=odd if is_shared else 0,
+        plain=study.plain,
+        truncated=0 if is_shared else odd,
+        **found,
     )
-    order = result.graded_order
-    if order is not None and order.n_reversed:
-        said = "; ".join(grades_words(result))
-        warn(f"simulated documents have no grades: {said}", stacklevel=3)
-    return result
 
 
 def check_part(part: Any, store: Any) -> None:
@@ -363,9 +327,7 @@ def _documents(
     return documents
 
 
-def _check(
-    n_samples: int, alpha: float, missing: str, no_relevant: str, device: str, mode: str
-) -> None:
+def _check(n_samples: int, alpha: float, missing: str, no_relevant: str, mode: str) -> None:
     if not isinstance(n_samples, (int, np.integer)) or not 1 <= n_samples < 2**31:
         raise bad_value("n_samples", "be a whole number of at least 1", n_samples)
     check_open_unit("alpha", alpha)
@@ -373,14 +335,7 @@ def _check(
     check_choice(
         "way to treat topics without relevant documents", no_relevant, get_args(NoRelevant)
     )
-    check_choice("device", device, get_args(Device))
     check_choice("mode", mode, get_args(Mode))
-
-
-def _check_bins(n_bins: int, bin_width: float) -> None:
-    if not 2 <= check_count("n_bins", n_bins) <= MOST_BINS:
-        raise bad_value("n_bins", f"lie between 2 and {MOST_BINS}", n_bins)
-    check_width("bin_width", bin_width)
 
 
 def _topics(qrels: Qrels, level: int, no_relevant: NoRelevant) -> tuple[str, ...]:
@@ -399,7 +354,7 @@ def _topics(qrels: Qrels, level: int, no_relevant: NoRelevant) -> tuple[str, ...
 
 
 def _report(notes: RunNotes, topics: Sequence[str], missing: Missing) -> None:
-    """Warn about missing topics and about scores that are constant or ranks."""
+    """Warn about missing topics and constant scores."""
     n_topics = len(topics)
     if (notes.missing == n_topics).all():
         raise InputError(
@@ -414,16 +369,3 @@ def _report(notes: RunNotes, topics: Sequence[str], missing: Missing) -> None:
             f"the same score (first {notes.constant[0]!r}): their order is random; use ranks "
             f"instead of scores with {arg('score_source', 'rank')}"
         )
-    if notes.rank_like:
-        have = counted(len(notes.rank_like), "run has", "runs have")
-        warn(
-            f"{have} scores that only number the ranks ({some(notes.rank_like, MOST_NAMES)}): use "
-            f"ranks instead of scores with {arg('score_source', 'rank')}, or omit these runs"
-        )
-
-
-def _deviation(shift: np.ndarray, squares: np.ndarray, n: int) -> np.ndarray:
-    """Return standard deviations from sums of differences and of their squares."""
-    if n < 2:
-        return np.full(shift.shape, np.nan)
-    return np.sqrt(np.maximum(squares - shift**2 / n, 0.0) / (n - 1))

@@ -22,12 +22,7 @@ from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.studies.material import Material
 from steadyrank.studies.part import Findings, Front, Job, Samples, part_of
 from steadyrank.studies.simulate.measures import parse_shared
-from steadyrank.studies.simulate.result import (
-    SimulatePart,
-    SimulateResult,
-    grades_words,
-    top_columns,
-)
+from steadyrank.studies.simulate.result import SimulatePart, SimulateResult
 from steadyrank.studies.simulate.study import simulate
 from steadyrank.words import MISSING, chance, counted, decimals_for, figure, percent
 
@@ -38,19 +33,8 @@ MOST_PAIRS = 10
 def findings(result: SimulateResult) -> list[Finding]:
     """Return findings about a second collection if it is predicted, else about the samples."""
     if len(result.runs) < 2:
-        return [_mean(result), *_grades(result)]
-    said = [_tau(result), *_other_first(result), *_grades(result)]
-    return [*said, *_error_rate(result), _tests(result)]
-
-
-def _grades(result: SimulateResult) -> list[Finding]:
-    order, ids = result.graded_order, ("simulate.binary", "simulate.binary_leader")
-    if order is None:
-        return []
-    values = picked(order, "measure tau n_pairs n_reversed leader binary_leader")
-    return [
-        Finding(id, f"{text}.", values) for id, text in zip(ids, grades_words(result), strict=False)
-    ]
+        return [_mean(result)]
+    return [_tau(result), *_other_first(result), *_error_rate(result), _tests(result)]
 
 
 def _mean(result: SimulateResult) -> Finding:
@@ -214,7 +198,7 @@ RUNS = TableSpec(
         Col("simulated_sd", "sd", about="standard deviation over simulated collections"),
         Col("rank", form="d"),
         Col(("rank_low", "rank_high"), "rank interval", "d"),
-        *(Col(f"top_{k}", f"P(top {k})", ".3f") for k in top_columns(result.top, len(result.runs))),
+        *(Col(f"top_{k}", f"P(top {k})", ".3f") for k in result.tops),
     ),
     caption=lambda result: (
         f"{result.caption()} Ranks (95%) and P(top K): "
@@ -287,14 +271,18 @@ ODD = TableSpec(
 def fields(result: SimulateResult) -> dict[str, Any]:
     """Return the keys of the JSON output."""
     rank = {row["run"]: row["rank"] for row in result.rows()}
-    order, rates, errors = result.graded_order, result.significance, result.error_rate
-    tops = top_columns(result.top, len(result.runs))
+    rates, errors, found = result.significance, result.error_rate, result.prediction
     return {
         **picked(
             result,
             "model measure n_samples depth seed documents runs topics raw_mean simulated_mean",
         ),
-        "prediction": _prediction(result),
+        "prediction": found
+        and {
+            "tau": picked(found.tau, "mean interval"),
+            **picked(found, "first rank_interval swap_share"),
+            "pairs": rows_of({**_names(result), "swap": found.swap}),
+        },
         "rank_correlation": picked(
             result.rank_correlation, "mean interval mean_error sd quantiles"
         ),
@@ -316,35 +304,17 @@ def fields(result: SimulateResult) -> dict[str, Any]:
         "simulated_sd": result.simulated_sd,
         "rank": [rank[run] for run in result.runs],
         "rank_interval": result.rank_interval,
-        "top_probability": {str(k): result.top_probability(k) for k in tops},
+        "top_probability": {str(k): result.top_probability(k) for k in result.tops},
         "per_topic": {
             "raw": result.raw,
             "simulated_mean": result.cell_mean,
             "simulated_sd": result.cell_sd,
         },
         "pairs": _pairs(result),
-        "graded": order
-        and {
-            **picked(order, "measure tau leader"),
-            "mean": result.graded_mean,
-            "reversed_pairs": order.n_reversed,
-            "same_leader": order.is_same_leader,
-        },
         "bandwidth": result.bandwidth if result.model == "kde" else None,
         "kernel": result.kernel if result.model == "kde" else None,
-        **picked(result, "mode denominator score_source device none_relevant"),
+        **picked(result, "mode denominator score_source none_relevant"),
         **picked(result, "without_relevant plain truncated"),
-    }
-
-
-def _prediction(result: SimulateResult) -> dict[str, Any] | None:
-    found = result.prediction
-    if found is None:
-        return None
-    return {
-        "tau": picked(found.tau, "mean interval"),
-        **picked(found, "first rank_interval swap_share"),
-        "pairs": rows_of({**_names(result), "swap": found.swap}),
     }
 
 
@@ -386,7 +356,6 @@ VIEW = View(
     findings=findings,
     tables=(RUNS, NEIGHBOURS, ERRORS, TESTS, ODD),
     fields=fields,
-    options=("top",),
     figure=FigureSpec(id="document-ranks", caption="Ranks in a second collection.", kind="ranks"),
 )
 

@@ -53,7 +53,6 @@ class LeaveOneOut:
     """The coefficients for the collection's topics without each of the systems."""
 
     e_rho2: tuple[float, float]
-    """The smallest and the largest."""
     phi: tuple[float, float]
     system: str
     """System whose removal changes E rho² most."""

@@ -29,8 +29,7 @@ from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.run_means import adjusted_means
 from steadyrank.words import counted
 
-MOST_SYSTEMS, MOST_JUDGES = 300, 100
-"""Ranks by each judge require tests of all pairs for every judge: up to these numbers."""
+MOST_JUDGES = 100
 
 VARIED = {
     "judges": ("system:judge", "system:topic:judge", "answer:judge", "residual"),
@@ -153,10 +152,7 @@ def study_facets(
     for name in facets:
         check_choice("facet", name, FACETS)
         if name not in facets_of(scores):
-            raise InputError(
-                f"the scores have no {name}s: give a long table with a column {name}, or find it "
-                f"in the runs' names (--facet-from '(?P<{name}>...)')"
-            )
+            raise InputError(f"the scores have no {name}s: give a long table with a column {name}")
     cube = facet_cube(scores, measure, facets)
     means = adjusted_means(cube.matrix)  # raises an error for systems that cannot be separated
     if not np.nanstd(cube.values) > 0.0:
@@ -164,7 +160,6 @@ def study_facets(
     g = graded_components(cube.values, confidence=confidence, rng=seed)
     several, cells = len(cube.judges) > 1, cube.cells
     planned = _with_judges(g, cube) if several else g
-    how: Any = {"alpha": 1 - confidence, "seed": seed, "jobs": jobs}
     own, asked = g.sizes, numbers or {}
     topics = asked.get("topics") or (2 * own.topics, 4 * own.topics)
     judges = asked.get("judges") or (2 * own.judges, 4 * own.judges) if several else ()
@@ -175,7 +170,8 @@ def study_facets(
         for k in dict.fromkeys((own.answers, *answers))
         for n in dict.fromkeys((own.topics, *topics))
     ]
-    small = several and len(cube.systems) <= MOST_SYSTEMS and len(cube.judges) <= MOST_JUDGES
+    small = several and len(cube.judges) <= MOST_JUDGES
+    how: Any = {"confidence": confidence, "seed": seed, "jobs": jobs}
     return FacetsResult(
         measure=measure,
         facets=tuple(facets),

@@ -9,7 +9,7 @@ from typing import Any
 
 from steadyrank.data.facets import facets_of
 from steadyrank.present.json import picked
-from steadyrank.present.view import Col, FigureSpec, Finding, TableSpec, View, Words, literal
+from steadyrank.present.view import Col, FigureSpec, Finding, TableSpec, View, Words
 from steadyrank.stats.facets import design
 from steadyrank.stats.facets.pairs import CARRIED, CARRY_LITTLE, MORE_JUDGES
 from steadyrank.studies.part import Front, Job, Part, part_of
@@ -20,7 +20,6 @@ Results = Sequence[FacetsResult]
 """One result per measure; the first measure ranks the runs."""
 
 LEVELS = (0.8, 0.9, 0.95)
-"""Levels of stability that require topics."""
 
 
 def findings(results: Results) -> list[Finding]:
@@ -129,7 +128,7 @@ def _component_rows(results: Results) -> Iterator[dict[str, Any]]:
 
 
 def _judge_rows(results: Results) -> list[dict[str, Any]]:
-    """Return one row per judge, with the ranks of systems, as in JSON."""
+    """Return one row per judge, as in JSON."""
     return [
         {
             "measure": result.measure,
@@ -139,25 +138,10 @@ def _judge_rows(results: Results) -> list[dict[str, Any]]:
             "tau": own.tau.tau,
             "tau_interval": [own.tau.low, own.tau.high],
             "outlier": own is result.outlier,
-            "ranks": [
-                {"run": run, "rank": int(rank), "rank_set": places.tolist()}
-                for run, rank, places in zip(result.systems, own.rank, own.rank_set, strict=True)
-            ],
         }
         for result in results
         for own in result.judges
     ]
-
-
-def _rank_rows(results: Results) -> list[dict[str, Any]]:
-    """Return one row per system with its rank and rank set by each judge, best mean rank first."""
-    rows: dict[str, dict[str, Any]] = {run: {"run": run, "sum": 0} for run in results[0].systems}
-    for own in _judge_rows(results[:1]):
-        for each in own["ranks"]:
-            low, high = each["rank_set"]
-            rows[each["run"]][own["judge"]] = f"{each['rank']} [{low}–{high}]"
-            rows[each["run"]]["sum"] += each["rank"]
-    return sorted(rows.values(), key=lambda row: row["sum"])
 
 
 MEASURE = Col("measure", form="name", when=lambda results: len(results) > 1)
@@ -204,16 +188,6 @@ JUDGES = TableSpec(
         Col("outlier", form="yes", when="varies"),
     ),
     caption="Judges one by one: agreement beyond chance, tau with all others over topics.",
-)
-RANKS = TableSpec(
-    id="facets-ranks",
-    rows=_rank_rows,
-    when=lambda results: bool(results[0].judges) and len(results) == 1,
-    columns=lambda results: (
-        Col("run", "system", "name"),
-        *(Col(own.judge, literal(own.judge), "name") for own in results[0].judges),
-    ),
-    caption="Rank [rank set] of each system by each judge; the level is for one system at a time.",
 )
 
 
@@ -274,7 +248,7 @@ VIEW = View(
         means_not="Errors that all judges share are not in any component: no grade reveals them.",
     ),
     findings=findings,
-    tables=(COMPONENTS, DESIGNS, JUDGES, RANKS),
+    tables=(COMPONENTS, DESIGNS, JUDGES),
     csv="facets-d-study",
     fields=fields,
     describe=describe,

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from steadyrank.studies.stability.study import StabilityResult
 
 N_POINTS = 40
-"""Number of points at which intervals are drawn."""
 
 MOST_TOPICS = 1000
 """Curves end here if a level requires more topics."""

@@ -18,7 +18,7 @@ from steadyrank.data.order import scores_in_order
 from steadyrank.data.scores import measure_of
 from steadyrank.errors import InputError, arg, bad_value, check_number, warn
 from steadyrank.measures.arguments import data_first
-from steadyrank.measures.scored import scores_of
+from steadyrank.measures.evaluate import scores_of
 from steadyrank.notebook import Framed, shown_by
 from steadyrank.stats.anova.gstudy import N_DRAWS, GStudy, PivotalDraws, pivotal_draws
 from steadyrank.stats.inputs import check_open_unit

@@ -23,8 +23,7 @@ from steadyrank.compute.executors import Progress
 from steadyrank.compute.memory import check_pairs
 from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.order import scores_in_order
-from steadyrank.data.read.run_info import describe_topics
-from steadyrank.data.read.run_names import run_called
+from steadyrank.data.read.run_info import describe_topics, run_called
 from steadyrank.data.read.sources import PathLike
 from steadyrank.data.scores import (
     Scores,
@@ -36,8 +35,8 @@ from steadyrank.data.scores import (
 )
 from steadyrank.errors import InputError, check_choice, check_count, check_number, warn
 from steadyrank.measures.arguments import data_first
+from steadyrank.measures.evaluate import scores_of
 from steadyrank.measures.names import counts_documents
-from steadyrank.measures.scored import scores_of
 from steadyrank.notebook import Exhibit, frame_of, shown_by
 from steadyrank.present.json import picked, rows_of
 from steadyrank.present.view import Finding

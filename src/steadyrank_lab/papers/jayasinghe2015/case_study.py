@@ -1,29 +1,25 @@
-"""The case study of Jayasinghe et al. (IP&M 2015), Figures 6 to 13, on the given systems.
+"""The case study of Jayasinghe et al. (IP&M 2015), Figures 6 to 13, on built-in instances.
 
-The paper compares selective search, at several sampling rates and with 100 instances of each, with
-exhaustive search. Any systems with several runs can replace it; a deterministic one among them is
-the baseline, or else one run of the best replaces it. The figures show what single instances say,
-how p-values depend on their number, whether the tests agree, and which setting is good enough.
+Selective search, at several sampling rates and with many instances of each, against exhaustive
+search. The figures show what single instances say, how p-values depend on their number, whether the
+tests agree, and which setting is good enough.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
 import numpy as np
 import pandas as pd
 
 from steadyrank.compute.random import block_stream
-from steadyrank.data.scores import Scores, mean_of_present
-from steadyrank.errors import InputError, arg
+from steadyrank.data.scores import Scores
 from steadyrank.present import plot_style as style
 from steadyrank.present.table import Table
-from steadyrank.stats.instances.systems import Groups, setting_number, systems_of
 from steadyrank.studies.instances.result import InstancesResult, InstancesTable
 from steadyrank.studies.instances.study import instances
-from steadyrank_lab.papers.data import INSTANCE_MEASURES, SWEEP, PaperData, quietly
+from steadyrank_lab.papers.data import quietly
 from steadyrank_lab.papers.jayasinghe2015.experiments import (
     METHODS,
     contradictions,
@@ -76,132 +72,43 @@ SIMILAR = 0.01
 Tables = Mapping[str, InstancesTable]
 """Comparisons with the deterministic system by measure."""
 
+SWEEP = "rate"
+"""The column of run information that orders settings, as `shard` writes it."""
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class InstanceData:
-    """Systems with instances, and a deterministic one."""
-
-    words: str
-    scores: Scores
-    baseline: str
-    """The deterministic system."""
-    stand_in: str
-    """The system whose run replaces a deterministic one, or nothing."""
-    varied: tuple[str, ...]
-    """Systems with several runs."""
-    sweep: str | None
-    """The column that orders the settings of the first of them, or nothing."""
-
-    @property
-    def measure(self) -> str:
-        """The measure that most figures are about."""
-        return self.scores.measures[0]
-
-    @quietly()  # of instances that share draws: the exhibits say that
-    def against(self, baseline: str, measure: str, **options: Any) -> InstancesTable:
-        """Every setting, or every system that varies, against a system or setting."""
-        scores, first = self.scores, self.varied[0] if self.sweep else None
-        if not self.sweep:
-            kept = {*self.varied, baseline}
-            systems = zip(scores.runs, scores.run_info["system"], strict=True)
-            scores = scores.select(runs=[run for run, name in systems if (name or run) in kept])
-        chosen: Any = {"a": first, "b": baseline, "measure": measure, "sweep": self.sweep}
-        return cast(InstancesTable, instances(scores, **chosen, **options))
-
-    @quietly()
-    def halves(self, runs: tuple[str, ...], measure: str, **options: Any) -> InstancesResult | None:
-        """Every other run of a system against the rest; nothing if there are too few."""
-        if len(runs) < 4:
-            return None
-        names = ("first half", "second half")
-        chosen = self.scores.select(runs=runs)
-        chosen = chosen.with_run_info(system=[names[place % 2] for place in range(len(runs))])
-        result = instances(chosen, a=names[0], b=names[1], measure=measure, **options)
-        return cast(InstancesResult, result)
+BASELINE, VARIED = "exhaustive", "topical"
+"""The deterministic system, and the one with settings and instances."""
 
 
-def instance_data(data: PaperData, *, jobs: int | None) -> InstanceData:
-    """Systems with several runs, the settings of one if it has a rate, and a deterministic one."""
-    scores = data.scores(INSTANCE_MEASURES, jobs=jobs)
-    means = dict(zip(scores.runs, mean_of_present(scores.values[0]).tolist(), strict=True))
-    single = [scores.runs[places[0]] for places in systems_of(scores).values() if len(places) == 1]
-    stand_in = ""
-    if single:
-        run = max(single, key=means.__getitem__)
-        baseline = scores.run_info["system"][scores.runs.index(run)] or run
-    else:
-        stand_in, baseline, scores = _stand_in(scores, means)
-    varied = _varied(scores)
-    swept = [name for name, places in varied.items() if _is_swept(scores, places)][:1]
-    if swept:
-        scores = _without_lonely(scores, varied[swept[0]])
-    return InstanceData(
-        words=data.words,
-        scores=scores,
-        baseline=baseline,
-        stand_in=stand_in,
-        varied=(*swept, *(name for name in varied if name not in swept)),
-        sweep=SWEEP if swept else None,
-    )
+@quietly()  # of instances that share draws: the exhibits say that
+def against(scores: Scores, baseline: str, measure: str, **options: Any) -> InstancesTable:
+    """Every setting of the system that varies against a system or setting."""
+    chosen: Any = {"a": VARIED, "b": baseline, "measure": measure, "sweep": SWEEP}
+    return cast(InstancesTable, instances(scores, **chosen, **options))
 
 
-def _varied(scores: Scores) -> Groups:
-    systems = {name: places for name, places in systems_of(scores).items() if len(places) > 1}
-    if not systems:
-        raise InputError(
-            "no system has two runs or more, apart from one that is deterministic: this paper is "
-            "about systems that answer differently every time; say which runs are instances of "
-            f"one system with {arg('run_info=')} or {arg('system_from=')}"
-        )
-    return systems
-
-
-def _without_lonely(scores: Scores, places: Iterable[int]) -> Scores:
-    """Without the settings that have a single run: it says nothing about instances."""
-    column = scores.run_info[SWEEP]
-    settings = [column[place] for place in places]
-    lonely = {scores.runs[place] for place in places if settings.count(column[place]) == 1}
-    return scores.select(runs=[run for run in scores.runs if run not in lonely])
-
-
-def _is_swept(scores: Scores, places: Iterable[int]) -> bool:
-    column = scores.run_info.get(SWEEP) or [""] * len(scores.runs)
-    try:
-        return len({setting_number(SWEEP, column[p]) for p in places if column[p]}) > 1
-    except InputError:
-        return False
-
-
-def _stand_in(scores: Scores, means: dict[str, float]) -> tuple[str, str, Scores]:
-    """Return the run in the middle of the best system as a separate system."""
-    groups = systems_of(scores)
-    best = max(groups, key=lambda name: np.mean([means[scores.runs[p]] for p in groups[name]]))
-    order = sorted(groups[best], key=lambda place: means[scores.runs[place]])
-    place = order[len(order) // 2]
-    name = f"{scores.runs[place]} alone"
-    column = list(scores.run_info["system"])
-    column[place] = name
-    return best, name, scores.with_run_info(system=column)
+@quietly()
+def halves_of(
+    scores: Scores, runs: tuple[str, ...], measure: str, **options: Any
+) -> InstancesResult:
+    """Every other run of a setting against the rest."""
+    names = ("first half", "second half")
+    chosen = scores.select(runs=runs)
+    chosen = chosen.with_run_info(system=[names[place % 2] for place in range(len(runs))])
+    result = instances(chosen, a=names[0], b=names[1], measure=measure, **options)
+    return cast(InstancesResult, result)
 
 
 def _trend(
-    id: str,
-    table: InstancesTable,
-    values: list[float],
-    *,
-    digits: int = 4,
-    falls: bool = False,
-    **names: str,
+    id: str, values: list[float], *, digits: int = 4, falls: bool = False, **names: str
 ) -> Claim:
-    """Return a claim that values rise or fall with the setting; open if settings have no order."""
+    """Return a claim that values rise or fall with the setting."""
     along = increases([-value for value in values] if falls else values)
-    return SHEET.claim(id, along if table.sweep else None, listed(values, digits), **names)
+    return SHEET.claim(id, along, listed(values, digits), **names)
 
 
 def _named(table: InstancesTable) -> list[tuple[str, InstancesResult]]:
-    """Each setting, or system, and its comparison with the baseline."""
-    names = table.settings or (comparison.a for comparison in table.comparisons)
-    return list(zip(names, table.comparisons, strict=True))
+    """Each setting, and its comparison with the baseline."""
+    return list(zip(table.settings or (), table.comparisons, strict=True))
 
 
 @SHEET.exhibit("figure-6")
@@ -212,24 +119,20 @@ def figure_6(table: InstancesTable) -> Iterator[Part]:
     deviations = means["sd"].tolist()
     single = table.comparisons[0].pair.b
     rows = [*means.itertuples(index=False), (single.name, 1, single.mean, None, None, None)]
-    header = (table.sweep or "system", *means.columns[1:])
+    header = (SWEEP, *means.columns[1:])
     yield result_figure("figure-6", f"Mean {table.measure}", table, "means")
     yield page_table("figure-6-data", f"Mean {table.measure} of instances", header, rows)
     told = f"standard deviations {listed(deviations, 4)}"
     yield SHEET.claim("figure-6.differ", min(deviations) > 0, told)
-    yield _trend("figure-6.less", table, deviations, falls=True)
-    yield _trend("figure-6.rises", table, means["mean"].tolist(), digits=3)
+    yield _trend("figure-6.less", deviations, falls=True)
+    yield _trend("figure-6.rises", means["mean"].tolist(), digits=3)
 
 
 @SHEET.exhibit("figure-7")
 def figure_7(table: InstancesTable) -> Iterator[Part]:
     """Each instance alone against the deterministic system."""
     first = table.comparisons[0].pair
-    samples = {
-        name: comparison.pair.a.scores
-        for name, comparison in _named(table)
-        if comparison.pair.topics == first.topics
-    }
+    samples = {name: comparison.pair.a.scores for name, comparison in _named(table)}
     counts = contradictions(samples, first.b.scores[0], alphas=ALPHAS)
     caption = f"Significant instances, {table.measure}"
     for place, at in enumerate(ALPHAS):
@@ -245,14 +148,14 @@ def figure_7(table: InstancesTable) -> Iterator[Part]:
         for found, name, whole, apart in zip(both, *columns, strict=True)
     ]
     levels = (f"{what}, {at:g}" for at in ALPHAS for what in ("worse", "better"))
-    header = (table.sweep or "system", "instances", *levels, "chance that two disagree")
+    header = (SWEEP, "instances", *levels, "chance that two disagree")
     yield page_table("figure-7-data", caption, header, rows, digits=2)
     worse, better = ((loose[way] / loose["instances"]).tolist() for way in ("worse", "better"))
     split = int((loose["disagreement"] > 0).sum())
     told = f"at {ALPHAS[0]:g}, in {split} of {len(rows)}"
     yield SHEET.claim("figure-7.contradict", split > 0, told)
-    yield _trend("figure-7.worse", table, worse, digits=2, falls=True)
-    yield _trend("figure-7.better", table, better, digits=2)
+    yield _trend("figure-7.worse", worse, digits=2, falls=True)
+    yield _trend("figure-7.better", better, digits=2)
     yield printed_counts()
 
 
@@ -290,13 +193,13 @@ def figure_9(
     for k in sorted({round(k) for k in np.linspace(0, len(table.comparisons) - 1, 4)}):
         name, comparison = _named(table)[k]
         pair = (comparison.pair.a.scores, comparison.pair.b.scores[0])
-        found = pool_pvalues(*pair, sizes=sizes, n_pools=number, rng=seed, jobs=jobs)
+        found = pool_pvalues(*pair, sizes=sizes, n_pools=number, seed=seed, jobs=jobs)
         caption = f"p of pools, {name}"
         yield frame_figure(f"figure-9-{k}", caption, pools_on, found, test="mixed_paper")
         spread = found.groupby("instances").agg(_middle_width)
         widths.append(spread["mixed_paper"].to_numpy())
         rows += [(name, str(test).replace("_", " "), *width) for test, width in spread.items()]
-    header = (table.sweep or "system", "test", *(f"{size} instances" for size in sizes))
+    header = (SWEEP, "test", *(f"{size} instances" for size in sizes))
     caption = f"Width of the interval that holds 90% of the p-values of {number} pools"
     yield page_table("figure-9-data", caption, header, rows, digits=3)
     less = all(width[-1] <= width[0] + 1e-12 for width in widths)
@@ -321,7 +224,7 @@ def pool_tests(
                 n_pools=number,
                 seed=seed,
             ),
-            rng=seed,
+            seed=seed,
             jobs=jobs,
         )
         for measure, table in tables.items()
@@ -414,10 +317,9 @@ def _interval_table(name: str, table: InstancesTable) -> Table:
         )
         for label, comparison in _named(table)
     ]
-    setting = table.sweep or "system"
     ends = ("by the interval", "p, mixed", "p, as in the paper")
     caption = f"{table.measure}, difference to {table.baseline}; margin {table.delta:g}"
-    return page_table(name, caption, (setting, "difference", "interval (HPD)", *ends), rows)
+    return page_table(name, caption, (SWEEP, "difference", "interval (HPD)", *ends), rows)
 
 
 @SHEET.exhibit("figure-12")
@@ -427,19 +329,18 @@ def figure_12(tables: Tables) -> Iterator[Part]:
         yield result_figure(f"figure-12-{k}", f"{measure}, 95% HPD intervals", table, "margin")
         yield _interval_table(f"figure-12-{k}-data", table)
         lows = [(comparison.hpd or comparison.interval)[0] for comparison in table.comparisons]
-        yield _trend("figure-12.rises", table, lows, measure=measure)
+        yield _trend("figure-12.rises", lows, measure=measure)
     main = next(iter(tables.values()))
-    rows = [("here", main.measure, main.smallest_non_inferior if main.sweep else None)]
+    rows = [("here", main.measure, main.smallest_non_inferior)]
     rows += [(f"{name}, printed", "nDCG@10", rate) for name, rate in SMALLEST.items()]
     caption = "Smallest setting that is not worse by the margin"
     yield page_table("figure-12-smallest", caption, ("", "measure", "setting"), rows)
     verdicts = [comparison.hpd_verdict for comparison in main.comparisons]
     good, told = {"better", "not worse"} & set(verdicts), ", ".join(map(str, verdicts))
     smallest = verdicts[0] == "worse" and good
-    yield SHEET.claim("figure-12.smallest", smallest if main.sweep else None, told)
-    if main.sweep:
-        yield SHEET.claim("figure-12.better", "better" in verdicts, told)
-    if main.sweep and "AP" in tables:
+    yield SHEET.claim("figure-12.smallest", smallest, told)
+    yield SHEET.claim("figure-12.better", "better" in verdicts, told)
+    if "AP" in tables:
         deep = [comparison.hpd_verdict for comparison in tables["AP"].comparisons]
         none = not {"better", "not worse"} & set(deep)
         yield SHEET.claim("figure-12.deep", none, ", ".join(map(str, deep)))
@@ -475,21 +376,14 @@ def size_word(effect: float) -> str:
 
 
 @SHEET.exhibit("figure-13")
-def figure_13(
-    data: InstanceData, reference: str, table: InstancesTable | None, halves: InstancesResult | None
-) -> Iterator[Part]:
+def figure_13(reference: str, table: InstancesTable, halves: InstancesResult) -> Iterator[Part]:
     """Intervals of the difference to another non-deterministic system."""
-    if table is not None:
-        caption = f"{table.measure}, difference to {reference}"
-        yield result_figure("figure-13", caption, table, "margin")
-        yield _interval_table("figure-13-data", table)
-        gaps = [abs(comparison.difference) for comparison in table.comparisons]
-        yield _trend("figure-13.shrinks", table, gaps, falls=True)
-        low, high = table.comparisons[-1].hpd or table.comparisons[-1].interval
-        zero = low <= 0 <= high if table.sweep else None
-        yield SHEET.claim("figure-13.zero", zero, f"[{low:.4f}, {high:.4f}]")
-    if halves is not None:
-        told = f"{reference}: difference {halves.difference:+.4f}, p {halves.headline_pvalue:.3f}"
-        yield SHEET.claim("figure-13.halves", not halves.significant, told)
-    if data.stand_in:
-        yield f"{data.stand_in} has one instance less, which replaces a deterministic system."
+    caption = f"{table.measure}, difference to {reference}"
+    yield result_figure("figure-13", caption, table, "margin")
+    yield _interval_table("figure-13-data", table)
+    gaps = [abs(comparison.difference) for comparison in table.comparisons]
+    yield _trend("figure-13.shrinks", gaps, falls=True)
+    low, high = table.comparisons[-1].hpd or table.comparisons[-1].interval
+    yield SHEET.claim("figure-13.zero", low <= 0 <= high, f"[{low:.4f}, {high:.4f}]")
+    told = f"{reference}: difference {halves.difference:+.4f}, p {halves.headline_pvalue:.3f}"
+    yield SHEET.claim("figure-13.halves", not halves.significant, told)

@@ -18,20 +18,17 @@ import scipy
 from scipy import integrate, optimize, special
 
 from steadyrank.compute.random import block_stream
+from steadyrank.data.scores import Scores
 from steadyrank.present.table import Table
 from steadyrank.stats.mixed.fit import MixedModel, fit
 from steadyrank.stats.mixed.two_way import two_way_difference
 from steadyrank_lab.papers.data import PaperData
 from steadyrank_lab.papers.jayasinghe2015 import case_study
-from steadyrank_lab.papers.jayasinghe2015.case_study import (
-    OMISSION,
-    SHEET,
-    InstanceData,
-    agreement,
-    instance_data,
-)
+from steadyrank_lab.papers.jayasinghe2015.case_study import OMISSION, SHEET, agreement
 from steadyrank_lab.papers.jayasinghe2015.experiments import (
     GRID,
+    SD,
+    Design,
     Effects,
     equivalence_intervals,
     error_rates,
@@ -40,7 +37,6 @@ from steadyrank_lab.papers.jayasinghe2015.experiments import (
     single_instance_shares,
 )
 from steadyrank_lab.papers.jayasinghe2015.plots import intervals_on, shares_on
-from steadyrank_lab.papers.jayasinghe2015.power import Design
 from steadyrank_lab.papers.model import (
     Claim,
     Exhibit,
@@ -101,30 +97,21 @@ FULL = Effort(100, 1, 5000, 2000, 200, 20_000, (2, 5, 10, 20, 50, 100), 20, 10_0
 def jayasinghe2015(data: PaperData, work: Work) -> Reproduction:
     """Every figure and table of the paper that shows results.
 
-    Figures 2 to 4 and Table 1 are simulated, as in the paper. Figures 6 to 13 need systems with
-    several instances: the user's, or built-in ones. A number as `budget` is that of the simulated
-    comparisons of Figure 4.
+    Figures 2 to 4 and Table 1 are simulated, as in the paper; Figures 6 to 13 are of instances. A
+    number as `budget` is that of the simulated comparisons of Figure 4.
     """
     comparisons = work.number(small=SMALL.comparisons, full=FULL.comparisons)
     effort = (FULL if comparisons >= 1000 else SMALL)._replace(comparisons=comparisons)
-    chosen = instance_data(data, jobs=work.jobs)
+    assert data.scores is not None
     seeded = (effort, work.seed, work.jobs)
     exhibits: list[Exhibit] = []
-    for made in chain(_simulated(*seeded), _observed(chosen, *seeded)):
+    for made in chain(_simulated(*seeded), _observed(data.scores, *seeded)):
         exhibits.append(made)
         if work.progress is not None:
             work.progress(len(exhibits), EXHIBITS)
-    settings = {"measures": chosen.scores.measures, "delta": DELTA, **effort._asdict()}
-    return SHEET.reproduction(_words(chosen), exhibits, **settings)
-
-
-def _words(chosen: InstanceData) -> str:
-    if not chosen.stand_in:
-        return f"{chosen.words}; deterministic: {chosen.baseline}"
-    return (
-        f"{chosen.words}; none is deterministic, so one run of {chosen.stand_in}, the one in the "
-        f"middle by its mean, replaces one ({chosen.baseline})"
-    )
+    settings = {"measures": data.scores.measures, "delta": DELTA, **effort._asdict()}
+    words = f"{data.words}; deterministic: {case_study.BASELINE}"
+    return SHEET.reproduction(words, exhibits, **settings)
 
 
 def _simulated(effort: Effort, seed: int, jobs: int | None) -> Iterator[Exhibit]:
@@ -139,9 +126,7 @@ def _simulated(effort: Effort, seed: int, jobs: int | None) -> Iterator[Exhibit]
     yield section_3_2(replications=effort.replications, seed=seed, jobs=jobs)
 
 
-def _observed(
-    chosen: InstanceData, effort: Effort, seed: int, jobs: int | None
-) -> Iterator[Exhibit]:
+def _observed(scores: Scores, effort: Effort, seed: int, jobs: int | None) -> Iterator[Exhibit]:
     options: dict[str, Any] = {
         "delta": DELTA,
         "n_samples": effort.resamples,
@@ -151,12 +136,13 @@ def _observed(
         "rng": seed,
     }
     tables = {
-        measure: chosen.against(chosen.baseline, measure, **options)
-        for measure in chosen.scores.measures
+        measure: case_study.against(scores, case_study.BASELINE, measure, **options)
+        for measure in scores.measures
     }
-    main = tables[chosen.measure]
+    first = scores.measures[0]
+    main = tables[first]
     fewest = min(len(comparison.pair.a.runs) for comparison in main.comparisons)
-    sizes = _up_to(fewest, effort.sizes)
+    sizes = (*(size for size in effort.sizes if size < fewest), fewest)
     drawing: dict[str, Any] = {"sizes": sizes, "number": effort.pools, "seed": seed, "jobs": jobs}
     yield case_study.figure_6(main)
     yield case_study.figure_7(main)
@@ -167,23 +153,10 @@ def _observed(
     yield case_study.figure_11(tested)
     yield case_study.figure_12(tables)
     yield case_study.equation_8(tables)
-    reference = max(main.comparisons, key=lambda comparison: comparison.pair.a.mean)
-    if chosen.sweep:
-        reference = main.comparisons[-1]
-    others = None
-    if len(main.comparisons) > 1:
-        others = chosen.against(reference.a, chosen.measure, **options)
-    halves = chosen.halves(reference.pair.a.runs, chosen.measure, **options)
-    yield case_study.figure_13(chosen, reference.a, others, halves)
-
-
-def _up_to(instances: int, sizes: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the sizes of pools that this number of instances allows, and the number itself.
-
-    >>> _up_to(20, (2, 5, 50)), _up_to(2, (2, 5))
-    ((2, 5, 20), (2,))
-    """
-    return (*(size for size in sizes if size < instances), instances)
+    reference = main.comparisons[-1]
+    others = case_study.against(scores, reference.a, first, **options)
+    halves = case_study.halves_of(scores, reference.pair.a.runs, first, **options)
+    yield case_study.figure_13(reference.a, others, halves)
 
 
 @SHEET.exhibit("figure-2")
@@ -192,7 +165,7 @@ def figure_2(*, repetitions: int, step: int, seed: int, jobs: int | None) -> Ite
     options: Any = {"means": GRID[::step], "spreads": GRID[::step], "n_trials": repetitions}
     grids = {}
     for effects, reading in READINGS.items():
-        shares = single_instance_shares(**options, effects=effects, rng=seed, jobs=jobs)
+        shares = single_instance_shares(**options, effects=effects, seed=seed, jobs=jobs)
         caption = f"Significant instances, {reading}"
         yield frame_figure(f"figure-2-{effects}", caption, shares_on, shares, (5.6, 4.4))
         grid = grids[effects] = shares.pivot(index="mean", columns="spread", values="share")
@@ -241,17 +214,17 @@ def expected_score(effect: float) -> float:
 @SHEET.exhibit("figure-3")
 def figure_3(seed: int) -> Iterator[Part]:
     """Intervals of a difference that is 0, against the number of topics."""
-    found = equivalence_intervals(delta=DELTA, rng=seed)
+    found = equivalence_intervals(delta=DELTA, seed=seed)
     sizes, inside = found["topics"].to_numpy(), found["inside"].to_numpy()
-    widths, sd = (found["high"] - found["low"]).to_numpy(), found.attrs["sd"]
+    widths = (found["high"] - found["low"]).to_numpy()
     caption = f"95% intervals and the margin ±{DELTA:g}"
-    yield frame_figure("figure-3", caption, intervals_on, found, (5.6, 3.6))
+    yield frame_figure("figure-3", caption, intervals_on, found, (5.6, 3.6), delta=DELTA)
     told = (
         f"mean width {widths[:10].mean():.3f} for {sizes[0]} to {sizes[9]} topics, "
         f"{widths[-10:].mean():.4f} for {sizes[-10]} to {sizes[-1]}"
     )
     yield SHEET.claim("figure-3.narrow", widths[-10:].mean() < 0.5 * widths[:10].mean(), told)
-    needed = int(np.ceil((special.ndtri(0.975) * sd / DELTA) ** 2))
+    needed = int(np.ceil((special.ndtri(0.975) * SD / DELTA) ** 2))
     told = f"first at {sizes[inside][0]} topics; the width alone allows it from {needed} on"
     fit = inside[-10:].any() and not inside[:20].any()
     yield SHEET.claim("figure-3.fit", fit, told if inside.any() else "none does")
@@ -300,7 +273,7 @@ def figure_4(*, comparisons: int, seed: int, jobs: int | None) -> Iterator[Part]
     numbers: dict[Effects, int] = {"instance": comparisons, "cell": max(40, comparisons // 5)}
     for kind, number in numbers.items():
         drawn = (paper_comparison(seed, k, kind) for k in range(number))
-        tested[READINGS[kind]] = method_pvalues(drawn, rng=seed, jobs=jobs)
+        tested[READINGS[kind]] = method_pvalues(drawn, seed=seed, jobs=jobs)
     yield from agreement("figure-4", {kind: READINGS[kind] for kind in numbers}, tested)
 
 
@@ -330,7 +303,7 @@ def _level_table(name: str, levels: pd.DataFrame, replications: int) -> Table:
 def algorithm_2(*, replications: int, seed: int, jobs: int | None) -> Iterator[Part]:
     """Yield whether the paper's tests against a deterministic system keep their level."""
     tests = ("t_single", "mixed_paper", "bootstrap", "mixed")
-    levels = _levels(CROSSED, "crossed", tests, n_replications=replications, rng=seed, jobs=jobs)
+    levels = _levels(CROSSED, "crossed", tests, n_replications=replications, seed=seed, jobs=jobs)
     yield _level_table("algorithm-2", levels, replications)
     worst, plain = (levels.iloc[[CROSSED.index(row)]] for row in ((10, 150, 0.02), (3, 50, 0.0)))
     yield _level_claim("algorithm-2.plain", plain["bootstrap"], replications)
@@ -352,7 +325,7 @@ def _level_claim(id: str, rates: pd.Series[float], n: int, *, exceeds: bool = Fa
 def section_3_2(*, replications: int, seed: int, jobs: int | None) -> Iterator[Part]:
     """Yield whether the nested model of two non-deterministic systems keeps its level."""
     tests = ("t_on_means", "mixed_paper", "mixed", "welch")
-    levels = _levels(NESTED, "nested", tests, n_replications=replications, rng=seed, jobs=jobs)
+    levels = _levels(NESTED, "nested", tests, n_replications=replications, seed=seed, jobs=jobs)
     yield _level_table("section-3-2", levels, replications)
     yield _level_claim("section-3.2.paper", levels["mixed_paper"], replications)
     yield _level_claim("section-3.2.sound", levels["mixed"], replications)
@@ -391,8 +364,9 @@ def equation_9(*, fits: int, seed: int) -> Iterator[Part]:
 def _crossed(d: np.ndarray, baseline: np.ndarray) -> tuple[float, float, float, float]:
     """Instance variances of eq. (9) and of two-way effects; both errors over that of t on means."""
     y = np.stack([baseline + d, np.broadcast_to(baseline, d.shape)])
-    terms = {"instance": "instance", "topic": "topic", "system_topic": ("system", "topic")}
-    crossed = fit(MixedModel(y, axes=("system", "instance", "topic"), random=terms, fixed="system"))
+    system, instance, topic = np.indices(y.shape).reshape(3, -1)
+    terms: Any = {"instance": instance, "topic": topic, "system_topic": (system, topic)}
+    crossed = fit(MixedModel(y.ravel(), random=terms, fixed=system == 0))
     two_way = two_way_difference(d)
     error = float(d.mean(axis=0).std(ddof=1)) / np.sqrt(d.shape[1])
     return (

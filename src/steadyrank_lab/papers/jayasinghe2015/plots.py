@@ -29,21 +29,19 @@ def shares_on(ax: Axes, shares: pd.DataFrame) -> None:
     rows = shares.sort_values(["mean", "spread"])
     tell(heat, [words.format(*row) for row in rows.itertuples(index=False)])
     ax.grid(visible=False)
-    label = f"instances significant at {shares.attrs['alpha']:g}"
-    ax.figure.colorbar(heat, ax=ax, label=label)
+    ax.figure.colorbar(heat, ax=ax, label="instances significant at 0.05")
     style.label(ax, x="standard deviation of the instance effect", y="mean of the instance effect")
 
 
-def intervals_on(ax: Axes, intervals: pd.DataFrame) -> None:
+def intervals_on(ax: Axes, intervals: pd.DataFrame, *, delta: float) -> None:
     """Intervals of a difference that is 0 against topics, with the margin: Figure 3."""
-    delta, confidence = intervals.attrs["delta"], intervals.attrs["confidence"]
     low, high = intervals["low"], intervals["high"]
     ax.fill_between(intervals["topics"], low, high, color=style.COLOURS[0], alpha=0.3, lw=0)
     for margin in (-delta, delta):
         words = f"margin ±{delta:g}" if margin > 0 else None
         ax.axhline(margin, color=style.COLOURS[1], linestyle="--", lw=1, label=words)
     ax.axhline(0, color=style.QUIET, lw=0.8)
-    style.label(ax, x="topics", y=f"{100 * confidence:g}% interval of the difference")
+    style.label(ax, x="topics", y="95% interval of the difference")
     style.legend(ax)
 
 
@@ -106,8 +104,7 @@ def pools_on(ax: Axes, pools: pd.DataFrame, *, test: str) -> None:
         ends = f"from {values.min():.4f} to {values.max():.4f}"
         tell(line, [f"{size} instances: median p {values.median():.4f}, {ends}"])
     whole = pools.attrs["all_instances"][test]
-    if not np.isnan(whole):
-        ax.axhline(whole, color=style.COLOURS[1], linestyle="--", lw=1, label="all instances")
-        style.legend(ax)
+    ax.axhline(whole, color=style.COLOURS[1], linestyle="--", lw=1, label="all instances")
+    style.legend(ax)
     ax.set_ylim(0, 1)
     style.label(ax, x="instances in a pool", y=f"p, {test.replace('_', ' ')}")

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from steadyrank.data.qrels import Qrels
-from steadyrank.data.read.qrels import read_qrels
+from steadyrank.data.read.run_files import read_qrels
 from steadyrank.data.track.shipped import SHIPPED
 
 BUILTIN = "builtin"

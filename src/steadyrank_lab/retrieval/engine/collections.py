@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 from steadyrank.data.interop.tables import DOCUMENT_NAMES
 from steadyrank.data.read.datasets import is_dataset, load_dataset
-from steadyrank.data.read.limits import LONGEST_LINE
 from steadyrank.data.read.sources import PathLike, find_files, open_bytes
+from steadyrank.data.read.streams import LONGEST_LINE
 from steadyrank.errors import FormatError, InputError, MachineError
 from steadyrank_lab.retrieval.builtin.collection import builtin_documents, is_builtin
 from steadyrank_lab.retrieval.engine.tokens import decoded

@@ -15,7 +15,6 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from steadyrank.errors import InputError, unknown_name
 
@@ -212,48 +211,40 @@ class Model:
         return f"{self.name}({','.join(other)})" if other else self.name
 
 
-def _named(models: Mapping[str, tuple[Callable[..., np.ndarray], dict[str, float]]]) -> Models:
-    return MappingProxyType(
-        {
-            name: Model(name=name, formula=formula, parameters=MappingProxyType(parameters))
-            for name, (formula, parameters) in models.items()
-        }
-    )
+def _named(**models: tuple[Callable[..., np.ndarray], dict[str, float]]) -> Mapping[str, Model]:
+    return {
+        name: Model(name=name, formula=formula, parameters=MappingProxyType(parameters))
+        for name, (formula, parameters) in models.items()
+    }
 
-
-Models = Mapping[str, Model]
 
 MODELS = _named(
-    {
-        "BB2": (_bb2, {"c": 1.0}),
-        "BM25": (_bm25, {"k1": 1.2, "b": 0.75, "k3": 8.0}),
-        "DFIZ": (_dfiz, {}),
-        "DFRee": (_dfree, {}),
-        "DirichletLM": (_dirichlet, {"mu": 2500.0}),
-        "DLH": (_dlh, {}),
-        "DPH": (_dph, {}),
-        "HiemstraLM": (_hiemstra, {"share": 0.15}),
-        "IFB2": (_ifb2, {"c": 1.0}),
-        "InB2": (_inb2, {"c": 1.0}),
-        "InL2": (_inl2, {"c": 1.0}),
-        "In_expB2": (_in_expb2, {"c": 1.0}),
-        "Js_KLs": (_js_kls, {}),
-        "LemurTF_IDF": (_lemur_tf_idf, {"k1": 1.2, "b": 0.75}),
-        "LGD": (_lgd, {"c": 1.0}),
-        "PL2": (_pl2, {"c": 1.0}),
-        "TF_IDF": (_tf_idf, {"k1": 1.2, "b": 0.75}),
-    }
+    BB2=(_bb2, {"c": 1.0}),
+    BM25=(_bm25, {"k1": 1.2, "b": 0.75, "k3": 8.0}),
+    DFIZ=(_dfiz, {}),
+    DFRee=(_dfree, {}),
+    DirichletLM=(_dirichlet, {"mu": 2500.0}),
+    DLH=(_dlh, {}),
+    DPH=(_dph, {}),
+    HiemstraLM=(_hiemstra, {"share": 0.15}),
+    IFB2=(_ifb2, {"c": 1.0}),
+    InB2=(_inb2, {"c": 1.0}),
+    InL2=(_inl2, {"c": 1.0}),
+    In_expB2=(_in_expb2, {"c": 1.0}),
+    Js_KLs=(_js_kls, {}),
+    LemurTF_IDF=(_lemur_tf_idf, {"k1": 1.2, "b": 0.75}),
+    LGD=(_lgd, {"c": 1.0}),
+    PL2=(_pl2, {"c": 1.0}),
+    TF_IDF=(_tf_idf, {"k1": 1.2, "b": 0.75}),
 )
 """The models of a grid of points by name, each with its usual parameters."""
 
 _WEIGHTS = {"terms": 0.8, "ordered": 0.1, "unordered": 0.1, "mu": 2500.0, "window": 4.0}
 
-DEPENDENCE = _named(
-    {"SDM": (_dependence, _WEIGHTS), "FDM": (_dependence, _WEIGHTS | {"most": 5.0})}
-)
+DEPENDENCE = _named(SDM=(_dependence, _WEIGHTS), FDM=(_dependence, _WEIGHTS | {"most": 5.0}))
 """Models of term dependence (Metzler & Croft, 2005), which require positions."""
 
-ALL_MODELS: Models = MappingProxyType({**MODELS, **DEPENDENCE})
+ALL_MODELS = {**MODELS, **DEPENDENCE}
 
 _RANGES = {
     "c": (1e-6, 1e6),
@@ -325,26 +316,3 @@ def spelled_model(model: Model) -> str:
 def needs_positions(models: Iterable[str | Model]) -> bool:
     """Return whether one of the models requires an index with positions."""
     return any(parse_model(model).name in DEPENDENCE for model in models)
-
-
-def weigh(
-    model: str | Model,
-    postings: Mapping[str, ArrayLike],
-    *,
-    n_documents: int,
-    tokens: float,
-    qtf: ArrayLike = 1.0,
-) -> np.ndarray:
-    """Return what each of `postings` (columns tf, dl, df and cf) adds to its document's score.
-
-    `tokens` is the length of the whole collection, and `qtf` how often the topic has the unit.
-
-    >>> one = {"tf": [3], "dl": [100], "df": [10], "cf": [40]}
-    >>> weigh("TF_IDF", one, n_documents=1000, tokens=120_000).round(4).tolist()
-    [5.9184]
-    """
-    columns = [np.asarray(postings[name], np.float64) for name in ("tf", "dl", "df", "cf")]
-    tf, dl, df, cf, count = np.broadcast_arrays(*columns, np.asarray(qtf, np.float64))
-    n, tokens = float(n_documents), float(tokens)
-    given = Occurrences(tf=tf, dl=dl, df=df, cf=cf, qtf=count, n_documents=n, tokens=tokens)
-    return parse_model(model).weights(given)

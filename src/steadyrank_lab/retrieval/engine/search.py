@@ -153,19 +153,12 @@ class Rankings:
         return JudgedRun(found.starts, (found.place + 1).astype(np.int32), found.row, lengths)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ModelRankings(Rankings):
-    """The best documents of every topic by one model."""
-
-    model: Model
-
-
 def search(
     index: Index, model: str | Model = "BM25", *, depth: int = DEPTH, name: str | None = None
 ) -> Run:
     """Return the `depth` best documents of every topic by one model, as a run."""
     (ranking,) = search_all(index, [model], depth=depth)
-    return ranking.to_run(name or ranking.model.name)
+    return ranking.to_run(name or parse_model(model).name)
 
 
 def search_all(
@@ -174,7 +167,7 @@ def search_all(
     *,
     depth: int = DEPTH,
     order: DocumentOrder | None = None,
-) -> Iterator[ModelRankings]:
+) -> Iterator[Rankings]:
     """Yield the rankings by each of several models, in their order.
 
     `order` is that of the index's documents, for whoever searches many indexes of them.
@@ -195,9 +188,8 @@ def search_all(
             keys = np.sort(_keys(scores.T, order.rank[documents]), axis=1)[:, : -depth - 1 : -1]
             for mine, row in zip(best, keys, strict=True):
                 mine.append(row)
-        for model, rows in zip(group, best, strict=True):
-            yield ModelRankings(
-                model=model,
+        for rows in best:
+            yield Rankings(
                 topics=index.topics,
                 starts=np.concatenate([[0], np.cumsum([*map(len, rows)])]).astype(np.int64),
                 keys=np.concatenate(rows),

@@ -23,11 +23,11 @@ from steadyrank.compute.files import check_still_there, sweep, write_whole
 from steadyrank.compute.stores import open_store
 from steadyrank.data.qrels import JudgedRun, Qrels
 from steadyrank.data.read.datasets import is_dataset, read_topics
-from steadyrank.data.read.qrels import judgments_of
+from steadyrank.data.read.run_files import judgments_of
 from steadyrank.data.read.sources import PathLike, find_files
 from steadyrank.data.run import Run
 from steadyrank.data.scores import Scores
-from steadyrank.data.write.files import run_text, write_info
+from steadyrank.data.write import run_text, write_info
 from steadyrank.errors import InputError, arg, check_count
 from steadyrank.measures.evaluate import (
     Missing,

@@ -1,19 +1,27 @@
-"""Expectations of every measure over the orders of tied documents, one small kernel each.
+"""Exact means of measures over the orders of tied documents, which are arbitrary.
 
-The kernels share the signature of `measures.kernels`, with ranks replaced by tie groups:
-entry i is tied with all documents at ranks `firsts[i]` to `lasts[i]`. `scratch` is memory for two
-rows as long as the list. Groups are permuted uniformly and independently.
-McSherry & Najork, ECIR 2008, doi:10.1007/978-3-540-78646-7_38.
+Every group of equal scores is permuted uniformly and independently of the others (McSherry &
+Najork, ECIR 2008, doi:10.1007/978-3-540-78646-7_38). The kernels share the signature of
+`measures.kernels`, with ranks replaced by tie groups: entry i is tied with all documents at ranks
+`firsts[i]` to `lasts[i]`. `scratch` is memory for two rows as long as the list.
 """
 
 from __future__ import annotations
 
+import functools
 import math
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from steadyrank.compute.kernels import inlined, part
+from steadyrank.compute.kernels import inlined, kernel, part, specialised
+from steadyrank.data.qrels import JudgedRun, Qrels
+from steadyrank.data.run import Run
+from steadyrank.errors import InputError, arg
 from steadyrank.measures.kernels import ideal_dcg, ideal_err, n_judged_other, n_relevant, worth
+from steadyrank.measures.names import Measure
+from steadyrank.measures.scoring import Recipe, find_judged_documents, score_topics
 
 _NEGLIGIBLE = 60.0
 """Probabilities below exp(-60), about 1e-26, change no score."""
@@ -35,10 +43,7 @@ def _group(firsts, grades, gain, level, start):
 
 @inlined
 def _found(firsts, lasts, grades, level, cutoff):
-    """Return the expected number of relevant documents at ranks up to `cutoff`.
-
-    A group that the cutoff divides counts by the share of its ranks up to the cutoff.
-    """
+    """Return the expected number of relevant documents at ranks up to `cutoff`."""
     whole = 0
     cut = 0
     share = 0.0
@@ -192,16 +197,6 @@ def ndcg(firsts, lasts, grades, length, ideal, gain, level, cutoff, parameter, s
 
 
 @part
-def normalized_gain(firsts, lasts, grades, length, ideal, gain, level, cutoff, parameter, scratch):
-    """E[nG@1] = mean gain of the first group / the best gain."""
-    best = worth(gain, ideal[0])
-    if best == 0.0 or len(firsts) == 0 or firsts[0] > 1:
-        return 0.0
-    _, _, gained = _group(firsts, grades, gain, level, 0)
-    return gained / lasts[0] / best
-
-
-@part
 def rank_biased_precision(
     firsts, lasts, grades, length, ideal, gain, level, cutoff, parameter, scratch
 ):
@@ -304,10 +299,7 @@ def normalized_err(firsts, lasts, grades, length, ideal, gain, level, cutoff, pa
 def binary_preference(
     firsts, lasts, grades, length, ideal, gain, level, cutoff, parameter, scratch
 ):
-    """E[Bpref]: a relevant document is below 0 to m of the m non-relevant ones of its group.
-
-    All these numbers are equally likely; unjudged documents have no effect.
-    """
+    """E[Bpref]: a relevant document is below 0 to m of the m non-relevant ones of its group."""
     relevant = n_relevant(ideal, level)
     most = min(n_judged_other(ideal, level), relevant)
     above = 0
@@ -327,10 +319,148 @@ def binary_preference(
     return total / relevant
 
 
-def whatever_the_order(
-    firsts, lasts, grades, length, ideal, gain, level, cutoff, parameter, scratch
-):
-    """Return the global `measure`, which does not depend on the order of documents."""
-    return measure(  # noqa: F821
-        firsts, grades, length, ideal, gain, level, cutoff, parameter
-    )
+_EXPECTATIONS = {
+    "AP": average_precision,
+    "nDCG": ndcg,
+    "P": precision,
+    "R": recall,
+    "Rprec": r_precision,
+    "RR": reciprocal_rank,
+    "RBP": rank_biased_precision,
+    "RBP residual": rbp_residual,
+    "ERR": expected_reciprocal_rank,
+    "nERR": normalized_err,
+    "Q": q_measure,
+    "nG": ndcg,  # at rank 1
+    "Success": success,
+    "Judged": judged_share,
+    "Bpref": binary_preference,
+}
+
+_OF_SETS = ("SetP", "SetP relative", "SetR", "SetF", "SetAP", "NumRet", "NumRel", "NumRelRet")
+"""Measures that do not depend on the order: their expectation is the score."""
+
+
+def _expect_topics(entries, ideal_lists, constants, scratch, no_relevant, missing, out):
+    """Compute the expectation of one measure, the global `one_topic`, on every topic."""
+    blocks, firsts, lasts, grades, lengths = entries
+    ideal_blocks, all_ideal = ideal_lists
+    gain, level, cutoff, parameter = constants
+    for t in range(len(lengths)):
+        low, high, length = blocks[t], blocks[t + 1], lengths[t]
+        first, last, grade = firsts[low:high], lasts[low:high], grades[low:high]
+        ideal = all_ideal[ideal_blocks[t] : ideal_blocks[t + 1]]
+        if len(ideal) == 0 or ideal[0] < level:
+            out[t] = no_relevant
+        elif length < 0:
+            out[t] = missing
+        else:
+            out[t] = one_topic(  # noqa: F821
+                first, last, grade, length, ideal, gain, level, cutoff, parameter, scratch
+            )
+
+
+@functools.cache
+def _expectation_kernel(measure: str) -> Any:
+    """Return the compiled loop over topics for the expectation of one measure."""
+    name = f"expect_{measure.replace(' ', '_')}"
+    return specialised(_expect_topics, name, one_topic=_EXPECTATIONS[measure])
+
+
+@kernel
+def _tie_groups(blocks, ranks, lengths, starts, scores, firsts, lasts, heads):
+    """Write the first and last rank of the tie group of every entry, and its first entry."""
+    for t in range(len(lengths)):
+        last = np.int64(0)
+        for i in range(blocks[t], blocks[t + 1]):
+            if ranks[i] > last:
+                score = scores[starts[t] + ranks[i] - 1]
+                before, first, head = last, np.int64(ranks[i]), i
+                while first - 1 > before and scores[starts[t] + first - 2] == score:
+                    first -= 1
+                last = np.int64(ranks[i])
+                while last < lengths[t] and scores[starts[t] + last] == score:
+                    last += 1
+            firsts[i], lasts[i], heads[i] = first, last, head
+
+
+def _condensed_groups(
+    blocks: np.ndarray, heads: np.ndarray, grades: np.ndarray, lengths: np.ndarray
+) -> tuple[np.ndarray, ...]:
+    """Return tie groups and lengths without unjudged documents; a negative grade is no judgment."""
+    kept = grades >= 0
+    blocks = np.concatenate([[0], np.cumsum(kept)])[blocks]
+    sizes, group = np.diff(blocks), heads[kept]
+    before = np.repeat(blocks[:-1], sizes)  # entries of earlier topics
+    firsts = np.searchsorted(group, group) - before + 1
+    lasts = np.searchsorted(group, group, side="right") - before
+    return blocks, firsts, lasts, grades[kept], np.where(lengths >= 0, sizes, -1)
+
+
+def has_expectation(measure: Measure) -> bool:
+    """Return whether `expected_scores` supports a measure."""
+    return measure.name in _EXPECTATIONS or measure.name in _OF_SETS
+
+
+def check_expectations(recipes: Sequence[Recipe]) -> None:
+    """Raise an error for a measure whose expectation is not known."""
+    for recipe in recipes:
+        if not has_expectation(recipe.measure):
+            raise InputError(
+                f"{recipe.measure} has no known expectation over the orders of tied documents: "
+                f"omit it, or use {arg('ties', 'trec_eval')}"
+            )
+
+
+def expected_scores(
+    run: Run,
+    qrels: Qrels,
+    recipes: Sequence[Recipe],
+    *,
+    missing: float = 0.0,
+    no_relevant: float = 0.0,
+) -> np.ndarray:
+    """Return scores [measure, topic], each the mean over all orders of the tied documents.
+
+    The means are exact, in a time that is linear in the length of the list. McSherry & Najork treat
+    P, R, AP, RR and nDCG; the others follow in the same way. No formula is known for P+, Twist,
+    infAP, IPrec, Compat and registered measures.
+    """
+    check_expectations(recipes)
+    relevant_only = not any(recipe.needs_all for recipe in recipes)
+    judged = find_judged_documents(run, qrels, relevant_only=relevant_only)
+    first_rows = dict(zip(run.topics, run.blocks.tolist(), strict=False))
+    starts = np.array([first_rows.get(topic, -1) for topic in qrels.topics], np.int64)
+    # Allocated here: a kernel that allocates arrays takes longer to load than to run.
+    groups = np.empty((3, len(judged.ranks)), np.int64)
+    _tie_groups(judged.blocks, judged.ranks, judged.lengths, starts, run.scores, *groups)
+    scratch = np.empty((2, judged.lengths.max(initial=0) + 1))
+    scores = score_topics(judged, qrels, list(recipes), missing=missing, no_relevant=no_relevant)
+    for row, recipe in zip(scores, recipes, strict=True):
+        if recipe.kernel not in _OF_SETS:
+            entries = _entries_of(recipe, judged, groups, qrels.grades[judged.rows])
+            _expectation_kernel(recipe.kernel)(
+                entries,
+                (qrels.blocks, qrels.ideal),
+                recipe.constants,
+                scratch,
+                no_relevant,
+                missing,
+                row,
+            )
+    return scores
+
+
+def _entries_of(
+    recipe: Recipe, judged: JudgedRun, groups: np.ndarray, grades: np.ndarray
+) -> tuple[np.ndarray, ...]:
+    """Return blocks, first and last ranks, and grades of the measure's documents; list lengths."""
+    firsts, lasts, heads = groups
+    lengths = judged.lengths if recipe.lengths_matter else np.maximum(judged.lengths, 0)
+    if recipe.judged_only:
+        return _condensed_groups(judged.blocks, heads, grades, lengths)
+    if recipe.needs_all:
+        return judged.blocks, firsts, lasts, grades, lengths
+    few = grades > 0
+    few_blocks = np.concatenate([[0], np.cumsum(few)])[judged.blocks]
+    return few_blocks, firsts[few], lasts[few], grades[few], lengths

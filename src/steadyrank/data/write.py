@@ -1,17 +1,23 @@
 """Runs and judgments as TREC text, which every evaluation tool reads, and scores as CSV or Parquet.
 
-Scores are written so that they read back to the last bit and ids byte by byte; the
-same data make the same bytes, packed or not. What the format cannot hold is refused.
+Scores are written so that they read back to the last bit and ids byte by byte; the same data make
+the same bytes, packed or not. What the format cannot hold is refused.
+
+A spreadsheet takes a cell that begins with `=`, `+`, `-` or `@` for a formula, and names of runs
+and topics come from anywhere. Such names are written behind an apostrophe, and characters that
+would act on a terminal or are no text by their codes (`steadyrank.visible`), in every CSV file
+alike; what reads CSV undoes both: a run `=x` stays `=x` on the way out and back.
 """
 
 from __future__ import annotations
 
 import gzip
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import count, pairwise
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,10 +28,61 @@ from steadyrank.data.provenance import with_hashes
 from steadyrank.data.qrels import Qrels
 from steadyrank.data.run import Run
 from steadyrank.data.scores import AXES, Scores
-from steadyrank.data.write.csv import csv_cell, csv_line
 from steadyrank.errors import InputError, unknown_name, warn
-from steadyrank.visible import reversible
+from steadyrank.visible import is_hidden, restored, reversible
 from steadyrank.words import counted
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# Spreadsheets in Japanese or Chinese treat the wide forms alike.
+_STARTS = "[=+@\\t\\r\\n\uff1d\uff0b\uff0d\uff20-]"
+_FORMULA = re.compile(_STARTS)
+_DEFUSED = re.compile(f"'+{_STARTS}")
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[+-](?:inf|nan)?")
+_QUOTED = re.compile('[",\\r\\n]|^[ \\t]|[ \\t]$')
+
+
+def is_formula(text: str) -> bool:
+    """Whether a spreadsheet would compute the cell; a plain number or a lone sign is no formula."""
+    return _FORMULA.match(text) is not None and _NUMBER.fullmatch(text) is None
+
+
+def defused(text: str) -> str:
+    """The text behind an apostrophe if it would be a formula, or look like one so written."""
+    text = reversible(text)
+    return f"'{text}" if is_formula(text) or _DEFUSED.match(text) else text
+
+
+def as_written(rows: Iterable[Iterable[str]]) -> bool:
+    """Whether names must be taken as they are: steadyrank writes no formula, and no control."""
+    return any(is_formula(name) or is_hidden(name) for row in rows for name in row)
+
+
+def armed(text: str) -> str:
+    """What `defused` made of a text, undone."""
+    return restored(text[1:] if _DEFUSED.match(text) else text)
+
+
+def csv_cell(text: str) -> str:
+    """One cell, defused, and quoted where need be."""
+    text = defused(text)
+    return '"' + text.replace('"', '""') + '"' if _QUOTED.search(text) else text
+
+
+def csv_line(cells: Iterable[str]) -> str:
+    """One line of a CSV file."""
+    return (",".join(map(csv_cell, cells)) or '""') + "\n"
+
+
+def frame_csv(frame: pd.DataFrame, *, header: bool = True) -> str:
+    """A frame as CSV, its texts and column names defused."""
+    safe = frame.rename(columns=defused)
+    for name, kind in safe.dtypes.items():
+        if kind.kind not in "biufc":
+            safe[name] = [defused(cell) if isinstance(cell, str) else cell for cell in safe[name]]
+    return safe.to_csv(index=False, header=header, lineterminator="\n")
+
 
 _SPACE = 32
 
@@ -105,11 +162,7 @@ def write_qrels(qrels: Qrels, path: PathLike) -> None:
 def write_track(
     folder: PathLike, runs: Sequence[Run], qrels: Qrels, *, compress: bool = False
 ) -> None:
-    """Write runs and judgments as TREC files: qrels.txt, runs/NAME.run and run-info.csv.
-
-    Each is whole or not at all, and gzip with `compress`. A folder of runs that holds anything
-    else is refused: a later command on the folder would take it for one of these runs.
-    """
+    """Write runs and judgments as TREC files: qrels.txt, runs/NAME.run and run-info.csv."""
     root = Path(folder)
     suffix = ".run.gz" if compress else ".run"
     _make_run_folder(root / "runs", {run.name + suffix for run in runs})
@@ -153,12 +206,7 @@ def _write(path: PathLike, content: bytes) -> None:
 
 
 def run_text(run: Run) -> bytes:
-    """The lines of a run's TREC file.
-
-    >>> from steadyrank.data.run import run_from_dict
-    >>> run_text(run_from_dict({"301": {"d1": 0.1}}, name="bm25"))
-    b'301 Q0 d1 1 0.1 bm25\\n'
-    """
+    """The lines of a run's TREC file."""
     what = f"run {run.name!r}"
     _check_name(run.name, f"{what}: its name", "rename it with run.rename(...)")
     _check(run, what)
@@ -173,12 +221,7 @@ def run_text(run: Run) -> bytes:
 
 
 def qrels_text(qrels: Qrels) -> bytes:
-    """The lines of a qrels file.
-
-    >>> from steadyrank.data.qrels import qrels_from_dict
-    >>> qrels_text(qrels_from_dict({"301": {"d1": 1}}))
-    b'301 0 d1 1\\n'
-    """
+    """The lines of a qrels file."""
     _check(qrels, "qrels")
     empty = np.flatnonzero(qrels.sizes == 0)
     if len(empty):
@@ -284,10 +327,7 @@ def write_scores(scores: Scores, path: PathLike, *, wide: bool = False) -> None:
 
 
 def long_csv(scores: Scores) -> str:
-    """Return one line per cell: measure,run,topic,value; numbers in full, missing ones empty.
-
-    Grades have the name of their system as run, and a column per facet, as they are read.
-    """
+    """Return one line per cell: measure,run,topic,value; numbers in full, missing ones empty."""
     from steadyrank.data.facets import facets_of
 
     measures, runs, topics = (list(map(csv_cell, names)) for names in scores.labels)

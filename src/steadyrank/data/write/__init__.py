@@ -1,1 +1,0 @@
-"""Runs and judgments into files."""
