@@ -58,7 +58,8 @@ def findings(result: BattlesResult) -> list[Finding]:
 def _other_leaders(result: BattlesResult) -> Iterator[Finding]:
     """Say by which other way of fitting another model would be the strongest."""
     for name, (plain, other) in result.other_leaders.items():
-        if plain != other and result.baseline is None:
+        is_done = result.ties != "half" if name == "ties" else bool(result.controls)
+        if plain != other and result.baseline is None and not is_done:
             id, how = "controls", f"Controlled for {name}"
             if name == "ties":
                 id, how = "ties", "With Davidson's model of ties"
