@@ -17,7 +17,6 @@ from bench.coverage.claims import Claim, Ends, Experiment, Setting, Trial, seed_
 from steadyrank.data.facets import FacetCube, facet_cube
 from steadyrank.data.levels import levels_of
 from steadyrank.data.track.simulated import COMPONENTS
-from steadyrank.stats.facets import design
 from steadyrank.stats.facets.components import graded_components
 from steadyrank.stats.facets.pairs import judge_tests
 from steadyrank.stats.pairs.decisions import adjust
@@ -126,7 +125,7 @@ def components(setting: Setting, full: bool) -> Trial:
         ends = {name: (*found.intervals[name], true[name]) for name in NAMES}
         weights = found.difference_weights(found.sizes)
         error = math.sqrt(sum(weights.get(name, 0.0) * value for name, value in true.items()))
-        ends["error"] = (*design.standard_error_interval(found, found.sizes), error)
+        ends["error"] = (*np.sqrt(found.interval_of(found.difference_weights(found.sizes))), error)
         return ends
 
     return trial

@@ -308,7 +308,7 @@ def agreement(effect: str, strata: str) -> Rejects:
             seed=seed,
             jobs=1,
         )
-        table = anova(found.tau, factors=FACTORS, block="subject", strata=STRATA[strata])
+        table = anova(found[0]["tau"], factors=FACTORS, block="subject", strata=STRATA[strata])
         return table.source(effect).pvalue
 
     return one_by_one(pvalue)

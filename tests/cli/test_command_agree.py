@@ -123,7 +123,7 @@ def test_defaults_are_cut_with_a_warning(capsys, long):
         (("--coefficient", "rho"), "'--coefficient'"),
         (("--power", "omega"), "--power was removed in 1.1; it restates p"),
         (("--rows", "cells"), "--rows was removed in 1.1; use --json"),
-        (("--resamples", "7"), "--resamples must be a whole number of at least 20, or 0"),
+        (("--resamples", "7"), "--resamples must be a whole number of at least 20"),
     ],
 )
 def test_bad_input_is_one_line_and_code_2(capsys, long, arguments, message):

@@ -14,7 +14,7 @@ from steadyrank.data.levels import levels_of
 from steadyrank.stats.facets import design
 from steadyrank.stats.facets.components import Sizes, graded_components
 from steadyrank.stats.facets.judges import concordances, effective_judges, judge_figures, outlier_of
-from steadyrank.stats.facets.pairs import judge_tests, level_intervals
+from steadyrank.stats.facets.pairs import judge_tests
 from steadyrank.stats.judges.agreement import cohen_kappa
 
 PAIR = np.array([[0, 1]])
@@ -54,16 +54,6 @@ def test_the_formula_of_a_pair():
     assert tests.standard_error_fixed[0] == pytest.approx(stats.sem(rows))
 
 
-def test_one_gap_changes_little():
-    cells = made(2)
-    whole = judge_tests(levels_of(cells), PAIR)
-    cells[0, 3, 2] = np.nan
-    gapped = judge_tests(levels_of(cells), PAIR)
-    assert gapped.standard_error[0] == pytest.approx(whole.standard_error[0], rel=0.05)
-    assert gapped.standard_error[0] != whole.standard_error[0]
-    assert gapped.standard_error_fixed[0] < gapped.standard_error[0]
-
-
 def test_pairs_that_no_topics_link_are_flagged():
     cells = made(3)
     cells[0, 15:], cells[1, :15] = np.nan, np.nan
@@ -71,14 +61,6 @@ def test_pairs_that_no_topics_link_are_flagged():
     assert tests.as_tests(30).flag[0] == "too_few_topics"
     assert np.isnan(tests.pvalue[0])
     assert np.isnan(tests.standard_error_fixed[0])
-
-
-def test_intervals_of_means_hold_judges_for_a_sample():
-    cells = made(4, spread=3.0)
-    limits = level_intervals(levels_of(cells), 0.95)
-    means = cells.mean(axis=(1, 2))
-    over_topics = stats.t.ppf(0.975, 29) * stats.sem(cells.mean(axis=2), axis=1)
-    assert ((limits[:, 1] - means) > over_topics).all()
 
 
 def components(**sizes):

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from plain_tables import close, refused
 from statsmodels.stats.weightstats import ttost_paired
 
-from steadyrank.errors import InputError
 from steadyrank.stats.instances.equivalence import equivalence_test, verdict_of
 from steadyrank.stats.interval import t_limits
 
@@ -93,9 +92,3 @@ def test_verdicts(limits, expected):
 @pytest.mark.parametrize("delta", [0.0, -0.01, math.nan, math.inf])
 def test_a_margin_is_above_nothing(delta):
     refused("delta must be above 0", equivalence_test, 0.0, 0.01, df=9, delta=delta)
-
-
-@pytest.mark.parametrize("alpha", [0.0, 0.5, 1.0, math.nan])
-def test_levels_leave_an_interval(alpha):
-    with pytest.raises(InputError, match="alpha must lie strictly between 0 and 0.5"):
-        equivalence_test(0.0, 0.01, df=9, delta=0.01, alpha=alpha)

@@ -139,7 +139,7 @@ def quadrature(model):
     """
     present = ~np.isnan(model.response)
     y = model.response[present]
-    system, _, topic = (index[present] for index in np.indices(model.response.shape))
+    system, _, topic = (index[present] for index in np.indices((2, 3, 7)).reshape(3, -1))
     x = np.stack([np.ones(len(y)), system == 0], axis=1)
     scale = y.std(ddof=1)
     angles = np.linspace(0.0, np.pi / 2, 401)

@@ -147,7 +147,7 @@ def test_pooling_is_reml_by_the_search_for_any_layout(shape, systems):
         rows = _rows_of(model)
         scaled = (rows.response - scale.centre) / scale.spread
         tables = tables_of(replace(rows, response=scaled))
-        best = maximise(tables, True, np.arange(len(model.random) + 1))
+        best = maximise(tables, np.arange(len(model.random) + 1))
         error = np.sqrt(best.covariance[-1, -1]) * scale.spread
         assert test.standard_error == pytest.approx(error, rel=1e-5)
         searched = dict(

@@ -103,8 +103,3 @@ def test_panels_go_into_a_place_of_a_grid_only(agreement):
     with pytest.raises(sr.InputError, match="several panels: omit ax"):
         sr.plot(agreement, ax=free)
     assert sr.plot(agreement, ax=figure.add_subplot(1, 2, 1)) is figure
-
-
-# One of each layout: panels, rows, a grid of different panels.
-KINDS = [("AgreeResult", kind) for kind in ("sizes", "pairs", "measures")]
-KINDS += [("ComponentsResult", "levels")]

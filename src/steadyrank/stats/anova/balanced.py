@@ -299,8 +299,7 @@ class MainEffect:
     factor: str
     means: np.ndarray
     n: int
-    pairs: np.ndarray
-    """[pair, 2]: positions of two levels."""
+    pairs: np.ndarray  # [pair, 2]: positions of two levels
     difference: np.ndarray
     interval: np.ndarray
     """[pair, 2]: intervals of differences, which hold for all pairs together."""

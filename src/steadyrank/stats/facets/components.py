@@ -86,8 +86,7 @@ class GradedComponents(Stability):
     sizes: Sizes
     n_missing: int
     confidence: float
-    draws: np.ndarray
-    """[component, draw]: pivotal draws for the intervals; may be negative."""
+    draws: np.ndarray  # [component, draw]: pivotal draws for the intervals; may be negative
 
     def total(self, weights: Mapping[str, float]) -> float:
         """Return the weighted sum of components."""

@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 
 from steadyrank.errors import InputError, bad_value, check_number
 from steadyrank.stats.facets.components import GradedComponents, Sizes
-from steadyrank.stats.interval import Interval
 from steadyrank.stats.planning.design import whole_size
 
 PARTS = {"system:topic": "topics", "answer": "answers", "system:judge": "judges"}
@@ -57,11 +56,6 @@ def standard_error(g: GradedComponents, at: Sizes, *, fixed: bool = False) -> fl
     """Return the standard error of a difference; with judges `fixed`, only about these judges."""
     weights = g.difference_weights(at)
     return math.sqrt(g.total(weights | ({"system:judge": 0.0} if fixed else {})))
-
-
-def standard_error_interval(g: GradedComponents, at: Sizes) -> Interval:
-    """Return the interval of the standard error of a difference with random judges."""
-    return Interval(*map(math.sqrt, g.interval_of(g.difference_weights(at))))
 
 
 def difference_shares(g: GradedComponents, at: Sizes) -> dict[str, float]:

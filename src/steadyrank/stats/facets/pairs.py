@@ -54,8 +54,7 @@ class JudgedTests:
     pairs: np.ndarray
     n_judges: np.ndarray
     """Number of judges that both systems share; 0 if the two cannot be compared."""
-    means: np.ndarray
-    """[pair, 2]: means of both systems, by the judges that they share."""
+    means: np.ndarray  # [pair, 2]: means of both systems, by the judges that they share
     difference: np.ndarray
     standard_error: np.ndarray
     """sqrt(V): topics, and unless `is_fixed` judges, are random."""

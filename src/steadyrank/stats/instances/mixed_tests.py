@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from statistics import harmonic_mean
 
 import numpy as np
 from scipy import special
@@ -19,15 +20,7 @@ from steadyrank.data.scores import Scores, mean_of_present
 from steadyrank.stats.instances.bootstrap import algorithm_two, two_way_bootstrap
 from steadyrank.stats.instances.systems import Groups, System, SystemPair, pair_of
 from steadyrank.stats.interval import Interval, t_limits
-from steadyrank.stats.mixed.fit import (
-    RESIDUAL,
-    MixedFit,
-    MixedModel,
-    Term,
-    component_intervals,
-    difference_of,
-    fit,
-)
+from steadyrank.stats.mixed.fit import RESIDUAL, MixedFit, MixedModel, Term, difference_of, fit
 from steadyrank.stats.mixed.two_way import (
     ONE_INSTANCE,
     DfMethod,
@@ -149,13 +142,6 @@ def bootstrap_pvalues(
     return answers
 
 
-def variance_intervals(pair: SystemPair, model: MixedModel, *, level: float) -> dict[str, Interval]:
-    """Return profile likelihood intervals of the model's variances; {} with one instance."""
-    if max(len(pair.a.runs), len(pair.b.runs)) == 1:
-        return {}
-    return component_intervals(model, confidence=level)
-
-
 def inflation_of(pair: SystemPair, difference: Difference, interval: Interval) -> Inflation:
     """Return 1 + N s_a² / (M s_u² + s_e²), at the estimate and at both limits of s_a².
 
@@ -178,23 +164,12 @@ def inflation_of(pair: SystemPair, difference: Difference, interval: Interval) -
     )
 
 
-def topic_differences(pair: SystemPair) -> np.ndarray:
-    """Return a - b by topic, averaged over the instances of each system."""
-    difference: np.ndarray = mean_of_present(pair.a.scores.T) - mean_of_present(pair.b.scores.T)
-    return difference
-
-
 def balanced_test(pair: SystemPair, df_method: DfMethod | None = None) -> DifferenceTest:
     """Return the test of a balanced layout in closed form."""
     df_method = df_method or default_df_method(fewest_draws(pair, ()))
     if pair.design == "crossed":
         return two_way_difference(pair.differences(), df_method=df_method)
     return nested_difference(pair.a.scores, pair.b.scores, df_method=df_method)
-
-
-def harmonic_mean(sizes: Sequence[int]) -> float:
-    """Return the harmonic mean of unequal numbers of instances."""
-    return len(sizes) / sum(1.0 / size for size in sizes)
 
 
 def _closed(pair: SystemPair, model: MixedModel, df_method: DfMethod) -> Difference:

@@ -32,8 +32,7 @@ class System:
 
     name: str
     runs: tuple[str, ...]
-    scores: np.ndarray
-    """[instance, topic], NaN where missing."""
+    scores: np.ndarray  # [instance, topic], NaN where missing
     factors: Mapping[str, tuple[str, ...]]
     """Column of run information to its value for each instance."""
 

@@ -30,13 +30,10 @@ class LayoutStrata:
     n: int
     squares: np.ndarray
     df: np.ndarray
-    loads: np.ndarray
-    """[stratum, variance]."""
+    loads: np.ndarray  # [stratum, variance]
     estimates: np.ndarray
-    fixed_loads: np.ndarray
-    """[fixed effect, variance]."""
-    fixed_shapes: np.ndarray
-    """[fixed effect, coefficient, coefficient]."""
+    fixed_loads: np.ndarray  # [fixed effect, variance]
+    fixed_shapes: np.ndarray  # [fixed effect, coefficient, coefficient]
     log_det: float
     """log |X'X|."""
 

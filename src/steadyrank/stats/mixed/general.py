@@ -58,8 +58,7 @@ class RowTables:
     """`parent` as a matrix of ones, [outer group, inner group]."""
     alike: np.ndarray
     """[2, number]: pairs of inner groups of the same outer group, each also with itself."""
-    own: np.ndarray
-    """[effect, term]: the term of each effect, ordered inner, outer, core."""
+    own: np.ndarray  # [effect, term]: the term of each effect, ordered inner, outer, core
     within: np.ndarray
     """[term, other]: whether each group of a term is contained in one of the other."""
     group_sizes: tuple[np.ndarray, ...]
@@ -243,10 +242,8 @@ class _Effects(NamedTuple):
     """S, which is 0 between different outer groups."""
     reach: np.ndarray
     """U, [row, inner or outer effect]."""
-    cross: np.ndarray
-    """[effect, effect of the core]."""
-    own: np.ndarray
-    """[effect, term]"""
+    cross: np.ndarray  # [effect, effect of the core]
+    own: np.ndarray  # [effect, term]
 
     def traces_and_norms(self) -> tuple[np.ndarray, np.ndarray]:
         """Return tr C_kk of each term, and |C_kl|² of each two."""

@@ -145,8 +145,7 @@ class Surrogate:
 
     layout: np.ndarray
     """Degrees of freedom and sum of squares, [stratum, 2]."""
-    loads: np.ndarray
-    """[stratum, parameter]."""
+    loads: np.ndarray  # [stratum, parameter]
     prior_scale: float
     widths: np.ndarray
 

@@ -52,8 +52,7 @@ class Slopes:
     fisher: np.ndarray
     """Positive semidefinite approximation of the Hessian."""
     hessian: np.ndarray
-    covariance_slopes: np.ndarray
-    """[variance, coefficient, coefficient]."""
+    covariance_slopes: np.ndarray  # [variance, coefficient, coefficient]
     leverage: np.ndarray
     """X'V^-1 V_k P V_l V^-1 X, [variance, variance, coefficient, coefficient], for the additional
     variance of the estimates if variances are estimated (Kenward & Roger 1997)."""

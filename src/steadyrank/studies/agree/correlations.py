@@ -45,26 +45,17 @@ RESAMPLES = 100
 """Default number of resampled data sets: three seconds for nine measures of 4,284 systems."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class MeasureSamples:
-    """Correlations of all pairs of measures, [pair, topic size, system size, sample]."""
-
-    tau: np.ndarray
-    tau_ap_first: np.ndarray
-    """The pair's first measure is the estimate, the second the reference."""
-    tau_ap_second: np.ndarray
-    resampled: MeasureSamples | None = None
-    """[pair, topic size, system size, resample, draw]: on resampled topics and systems."""
+Samples = dict[Coefficient, np.ndarray]
+"""Correlations of all pairs of measures, [pair, topic size, system size, sample]; on resampled
+topics and systems [pair, topic size, system size, resample, draw]."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Study:
     """What all tasks share."""
 
-    values: np.ndarray
-    """[measure, system, topic], complete."""
-    topic_draws: tuple[np.ndarray, ...]
-    """[sample, topic], per size."""
+    values: np.ndarray  # [measure, system, topic], complete
+    topic_draws: tuple[np.ndarray, ...]  # [sample, topic], per size
     system_draws: tuple[np.ndarray, ...]
     ties: str
     resolution: np.ndarray
@@ -103,9 +94,10 @@ def sample_correlations(
     n_samples: int,
     n_resamples: int = 0,
     ties: str = "a",
+    reference: Reference = "both",
     seed: int = 0,
     **machine: Unpack[Machine],
-) -> MeasureSamples:
+) -> tuple[Samples, Samples | None]:
     """Draw topics and systems, and correlate the rankings by mean score of all pairs of measures.
 
     `values` is [measure, system, topic] without missing scores. Means that agree to 1e-12 of the
@@ -143,16 +135,18 @@ def sample_correlations(
     for (t, first, stop), block in zip(tasks, blocks, strict=True):
         gathered[:, :, t, :, first:stop] = block.transpose(0, 3, 1, 2)
     own, rest = np.split(gathered, [n_samples], axis=-1)
-    resampled = None
-    if n_resamples:
-        more = rest.reshape(*rest.shape[:-1], n_resamples, DRAWS)
-        resampled = MeasureSamples(**_by_name(more))
-    return MeasureSamples(**_by_name(own), resampled=resampled)
+    if not n_resamples:
+        return _by_coefficient(own, reference), None
+    more = rest.reshape(*rest.shape[:-1], n_resamples, DRAWS)
+    return _by_coefficient(own, reference), _by_coefficient(more, reference)
 
 
-def _by_name(arrays: np.ndarray) -> dict[str, Any]:
-    names = ("tau", "tau_ap_first", "tau_ap_second")
-    return dict(zip(names, np.ascontiguousarray(arrays), strict=True))
+def _by_coefficient(correlations: np.ndarray, reference: Reference) -> Samples:
+    """Return both coefficients, tau_AP with this measure of each pair as the reference."""
+    tau, first_estimated, second_estimated = np.ascontiguousarray(correlations)
+    both = 0.5 * (first_estimated + second_estimated)
+    directed = {"first": second_estimated, "second": first_estimated, "both": both}
+    return {"tau": tau, "tau_ap": directed[reference]}
 
 
 def _correlate(study: _Study, task: tuple[int, int, int]) -> np.ndarray:
@@ -227,10 +221,8 @@ def _checked_sizes(what: str, sizes: Sequence[int], n: int, least: int) -> tuple
 class MeasureLikeness:
     """Similarity of the rankings by all measures, on all systems and topics."""
 
-    tau: np.ndarray
-    """[measure, measure]: tau-b between rankings by mean score."""
-    tau_ap: np.ndarray
-    """[measure, measure]: mean of both directions."""
+    tau: np.ndarray  # [measure, measure]: tau-b between rankings by mean score
+    tau_ap: np.ndarray  # [measure, measure]: mean of both directions
     order: np.ndarray
     """Measures in the order of a dendrogram (average linkage by 1 - tau): similar ones adjacent."""
 
@@ -289,29 +281,16 @@ def effects_table(
     return anova(samples, factors=factors, block="subject", strata=errors)
 
 
-def by_coefficient(
-    correlations: MeasureSamples, reference: Reference
-) -> dict[Coefficient, np.ndarray]:
-    """Return both coefficients, tau_AP with the given measure as reference."""
-    first, second = correlations.tau_ap_first, correlations.tau_ap_second
-    directed = {"first": second, "second": first, "both": 0.5 * (first + second)}
-    return {"tau": correlations.tau, "tau_ap": directed[reference]}
-
-
 def effect_intervals(
-    correlations: MeasureSamples,
-    reference: Reference,
+    samples: Samples,
+    resampled: Samples | None,
     anovas: Mapping[Coefficient, Anova | None],
     level: float,
 ) -> dict[Coefficient, dict[str, Interval]]:
     """Return the intervals of omega squared by coefficient and effect; empty without resamples."""
     intervals: dict[Coefficient, dict[str, Interval]] = {name: {} for name in anovas}
-    if correlations.resampled is None:
-        return intervals
-    samples = by_coefficient(correlations, reference)
-    resampled = by_coefficient(correlations.resampled, reference)
     for name, table in anovas.items():
-        if table is not None:
+        if table is not None and resampled is not None:
             intervals[name] = omega_squared_intervals(table, samples[name], resampled[name], level)
     return intervals
 
@@ -408,8 +387,7 @@ class ComponentAgreement:
     n_systems: tuple[int, ...]
     system_sizes: tuple[int, ...]
     """Sizes sampled from every level: the given sizes that the smallest level has."""
-    tau: np.ndarray
-    """[pair, level, topic size, system size, sample]"""
+    tau: np.ndarray  # [pair, level, topic size, system size, sample]
     tau_ap: np.ndarray
     anovas: Mapping[Coefficient, Anova | None]
     """ANOVA with the component as a factor; None where some correlation does not exist."""
@@ -436,7 +414,6 @@ def component_agreement(
     labels: list[str],
     *,
     system_sizes: tuple[int, ...],
-    reference: Reference,
     mode: Mode,
     strata: Strata,
     seed: int,
@@ -457,11 +434,9 @@ def component_agreement(
     drawing |= {"system_sizes": sizes or (smallest,), "seed": seed}
     factors = (FACTORS[0], component, *FACTORS[1:])
 
-    def within(codes: np.ndarray) -> dict[Coefficient, np.ndarray]:
-        found = [
-            by_coefficient(sample_correlations(values[:, codes == k], **drawing), reference)
-            for k in range(len(levels))
-        ]
+    def within(codes: np.ndarray) -> Samples:
+        n_levels = range(len(levels))
+        found = [sample_correlations(values[:, codes == k], **drawing)[0] for k in n_levels]
         return {key: np.stack([one[key] for one in found], axis=1) for key in found[0]}
 
     samples = within(codes)

@@ -19,7 +19,7 @@ from steadyrank.compute.executors import Progress
 from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.scores import Scores, factor_levels, with_factors
-from steadyrank.errors import InputError, bad_value, check_choice, check_count, warn
+from steadyrank.errors import InputError, check_choice, check_count, warn
 from steadyrank.measures.arguments import data_first
 from steadyrank.measures.evaluate import scores_of
 from steadyrank.stats.inputs import check_open_unit
@@ -34,7 +34,6 @@ from steadyrank.studies.agree.correlations import (
     Mode,
     Reference,
     Strata,
-    by_coefficient,
     component_agreement,
     effect_intervals,
     effects_table,
@@ -158,7 +157,8 @@ def agree(
     seed = seed_from(rng)
     check_count("n_samples", n_samples, 2)
     check_open_unit("confidence", confidence)
-    _check_resamples(n_interval_samples)
+    if n_interval_samples != 0:
+        check_count("n_interval_samples", n_interval_samples, LEAST_RESAMPLES)
     _check_choices(coefficient, reference, mode, strata)
     if measures is None and qrels is not None:
         measures = MEASURES
@@ -186,8 +186,9 @@ def agree(
     n_interval_samples = 0 if mode == "paper" or single else n_interval_samples
     strata = strata or DEFAULT_STRATA[mode]
     machine: Any = {"jobs": jobs, "scheduler": scheduler, "executor": executor}
-    drawing: Any = {**sizes, "n_samples": n_samples, "ties": ties, "seed": seed, **machine}
-    tests: Any = {"reference": reference, "mode": mode, "strata": strata}
+    drawing: Any = {**sizes, "n_samples": n_samples, "ties": ties, "reference": reference}
+    drawing |= {"seed": seed, **machine}
+    tests: Any = {"mode": mode, "strata": strata}
     within = tuple(
         component_agreement(values, name, own, **tests, **drawing) for name, own in labels.items()
     )
@@ -197,10 +198,9 @@ def agree(
                 f"within levels of {one.component} a measure gives all systems of some sample the "
                 "same mean: no effect is estimated; choose larger sizes, or group the levels"
             )
-    correlations = sample_correlations(
+    samples, resampled = sample_correlations(
         values, n_resamples=n_interval_samples, progress=progress, **drawing
     )
-    samples = by_coefficient(correlations, reference)
     _warn_undefined(samples[coefficient], coefficient, pairs, chosen.measures)
     anovas = {name: effects_table(drawn, mode, strata) for name, drawn in samples.items()}
     return AgreeResult(
@@ -222,20 +222,10 @@ def agree(
         tau=samples["tau"],
         tau_ap=samples["tau_ap"],
         anovas=anovas,
-        omega_squared_intervals=effect_intervals(correlations, reference, anovas, confidence),
+        omega_squared_intervals=effect_intervals(samples, resampled, anovas, confidence),
         likeness=likeness,
         components=within,
     )
-
-
-def _check_resamples(n_interval_samples: Any) -> None:
-    is_whole = isinstance(n_interval_samples, (int, np.integer))
-    if not is_whole or 0 != n_interval_samples < LEAST_RESAMPLES:
-        raise bad_value(
-            "n_interval_samples",
-            f"be a whole number of at least {LEAST_RESAMPLES}, or 0 for no intervals",
-            n_interval_samples,
-        )
 
 
 def _check_choices(coefficient: Any, reference: Any, mode: Any, strata: Any) -> None:

@@ -21,7 +21,7 @@ from steadyrank.compute.executors import Progress
 from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.read.run_info import run_called
-from steadyrank.data.scores import Scores, measure_of
+from steadyrank.data.scores import Scores, mean_of_present, measure_of
 from steadyrank.errors import InputError, arg, check_choice, unknown_column, unknown_name, warn
 from steadyrank.measures.arguments import data_first
 from steadyrank.measures.evaluate import scores_of
@@ -36,8 +36,6 @@ from steadyrank.stats.instances.mixed_tests import (
     mixed_difference,
     mixed_model,
     paper_test,
-    topic_differences,
-    variance_intervals,
 )
 from steadyrank.stats.instances.systems import (
     Groups,
@@ -50,7 +48,7 @@ from steadyrank.stats.instances.systems import (
     warn_about_structure,
 )
 from steadyrank.stats.interval import Interval, t_limits
-from steadyrank.stats.mixed.fit import RESIDUAL, MixedModel
+from steadyrank.stats.mixed.fit import RESIDUAL, MixedModel, component_intervals
 from steadyrank.stats.mixed.posterior import Posterior, posterior
 from steadyrank.stats.mixed.two_way import Difference
 from steadyrank.stats.pairs.decisions import adjust
@@ -310,8 +308,9 @@ def compare_pair(pair: SystemPair, measure: str, settings: Settings) -> Instance
     test = equivalence_test(estimate, error, df=df, delta=settings.delta, alpha=settings.alpha)
     margin_share = settings.share if settings.margin_correction == "holm" else settings.alpha
     limits = t_limits(estimate, error, df, 1.0 - 2.0 * margin_share)
-    spans = variance_intervals(pair, model, level=1.0 - settings.alpha)
-    z = topic_differences(pair)
+    several = max(len(pair.a.runs), len(pair.b.runs)) > 1
+    spans = component_intervals(model, confidence=1.0 - settings.alpha) if several else {}
+    z = mean_of_present(pair.a.scores.T) - mean_of_present(pair.b.scores.T)
     return InstancesResult(
         measure=measure,
         pair=pair,

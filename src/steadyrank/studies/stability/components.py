@@ -6,7 +6,6 @@ of the systems' means, so that a single broken run can make a collection look st
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -72,11 +71,14 @@ def leave_one_out(
     names = list(dict.fromkeys(systems))
     if not FEWEST < len(names) <= MOST:
         return None
-    complete = complete_topics(matrix)[0]
-    pairs = np.array([_without(complete, np.asarray(systems), name, whole) for name in names])
+    complete, column = complete_topics(matrix)[0], np.asarray(systems)
+    at, pairs = (whole.n_topics, whole.n_instances), np.full((len(names), 2), np.nan)
+    for pair, name in zip(pairs, names, strict=True):
+        g = study_components(complete[column != name], column[column != name].tolist())
+        if g.design == whole.design:  # others have several runs, too
+            pair[:] = g.e_rho2(*at), g.phi(*at)
     if np.isnan(pairs).all():
         return None
-    at = (whole.n_topics, whole.n_instances)
     change = np.abs(pairs[:, 0] - whole.e_rho2(*at))
     worst = int(np.nanargmax(change))
     lows, highs = np.nanmin(pairs, axis=0).tolist(), np.nanmax(pairs, axis=0).tolist()
@@ -88,15 +90,3 @@ def leave_one_out(
         phi_without=float(pairs[worst, 1]),
         carried=bool(change[worst] > min(LARGE_CHANGE, half_width)),
     )
-
-
-def _without(
-    matrix: np.ndarray, systems: np.ndarray, name: str, whole: GStudy
-) -> tuple[float, float]:
-    """Return E rho² and Phi without a system; NaN if no other one has instances as the whole."""
-    kept = systems != name
-    g = study_components(matrix[kept], systems[kept].tolist())
-    if g.design != whole.design:
-        return math.nan, math.nan
-    at = (whole.n_topics, whole.n_instances)
-    return g.e_rho2(*at), g.phi(*at)

@@ -205,7 +205,9 @@ def _design_row(g: GradedComponents, at: Sizes) -> dict[str, Any]:
         "answers": at.answers,
         "judges": at.judges,
         "standard_error": design.standard_error(g, at),
-        "standard_error_interval": design.standard_error_interval(g, at),
+        "standard_error_interval": Interval(
+            *map(math.sqrt, g.interval_of(g.difference_weights(at)))
+        ),
         "e_rho2": g.e_rho2(at),
         "phi": g.phi(at),
     }

@@ -39,41 +39,28 @@ INSTANCES = (1, 2, 5, 10)
 """Default numbers of instances, in addition to those of the systems."""
 
 
+KEYS = "topics instances e_rho2 e_rho2_interval phi phi_interval"
+LEVEL_KEYS = "level e_rho2 phi instances e_rho2_interval phi_interval"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Both:
-    """Figures of both coefficients, for a number of instances if systems have them."""
+class Coefficients:
+    """Both coefficients of a number of topics, or the topics that they require for a level."""
 
     e_rho2: float
     e_rho2_interval: Interval
     phi: float
     phi_interval: Interval
+    topics: Any = None
+    level: Any = None
+    """Level of stability, for numbers of topics, which are infinite if none reaches it."""
     instances: float | None = None
 
-    def _row(self, keys: str) -> dict[str, Any]:
+    def row(self) -> dict[str, Any]:
+        """Return the keys of the JSON output."""
+        keys = KEYS if self.level is None else LEVEL_KEYS
         row = {key: getattr(self, key) for key in keys.split()}
         return {key: value for key, value in row.items() if value is not None}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Coefficients(_Both):
-    """The D-study of one number of topics, and of instances if systems have them."""
-
-    topics: int
-
-    def row(self) -> dict[str, Any]:
-        """Return the keys of the JSON output."""
-        return self._row("topics instances e_rho2 e_rho2_interval phi phi_interval")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TopicsNeeded(_Both):
-    """Number of topics for a level of stability; infinite if no number reaches it."""
-
-    level: float
-
-    def row(self) -> dict[str, Any]:
-        """Return the keys of the JSON output."""
-        return self._row("level e_rho2 phi instances e_rho2_interval phi_interval")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +84,7 @@ class StabilityResult(Framed):
     confidence: float
     coefficients: tuple[Coefficients, ...]
     """The D-study: first for the collection, then for other requested numbers."""
-    topics_needed: tuple[TopicsNeeded, ...]
+    topics_needed: tuple[Coefficients, ...]
     leave_one_out: LeaveOneOut | None = None
     """The coefficients without each system, for 4 to 300 systems."""
     seed: int = 0
@@ -134,11 +121,8 @@ class StabilityResult(Framed):
         """
         known = _interval_source(self.components, self.seed)
         numbers = n_instances or _numbers(self.components, [])
-        return tuple(
-            _coefficients(known, _check_size("topics", n), k, self.confidence)
-            for n in n_topics
-            for k in numbers
-        )
+        sizes = [_check_size("topics", n) for n in n_topics]
+        return tuple(_both(known, k, self.confidence, topics=n) for n in sizes for k in numbers)
 
     def caption(self) -> str:
         """Return sizes, model and intervals, for captions."""
@@ -281,17 +265,17 @@ def stability(
         raise InputError(f"{name}: every score is the same: there is no variance to split")
     _warn_of_negative(name, g)
     known, numbers = _interval_source(g, seed), _numbers(g, asked)
-    own = _coefficients(known, g.n_topics, numbers[0], confidence)
+    own = _both(known, numbers[0], confidence, topics=g.n_topics)
     half_width = (own.e_rho2_interval[1] - own.e_rho2_interval[0]) / 2.0
     return StabilityResult(
         measure=name,
         components=g,
         confidence=confidence,
         coefficients=tuple(
-            _coefficients(known, n, k, confidence) for n in [g.n_topics, *sizes] for k in numbers
+            _both(known, k, confidence, topics=n) for n in [g.n_topics, *sizes] for k in numbers
         ),
         topics_needed=tuple(
-            _topics_needed(known, level, k, confidence) for k in numbers for level in levels
+            _both(known, k, confidence, level=level) for k in numbers for level in levels
         ),
         leave_one_out=leave_one_out(matrix, systems, g, half_width),
         seed=seed,
@@ -331,22 +315,14 @@ def _interval_source(g: GStudy, seed: int) -> GStudy | PivotalDraws:
 
 
 def _both(
-    known: GStudy | PivotalDraws, prefix: str, first: float, n_instances: Any, confidence: float
-) -> dict[str, Any]:
-    """Return both coefficients of a number of topics, or topics for a level, with intervals."""
+    known: GStudy | PivotalDraws, n_instances: Any, confidence: float, **size: float
+) -> Coefficients:
+    """Return both coefficients of a number of `topics`, or topics for a `level`, with intervals."""
     g = known.components if isinstance(known, PivotalDraws) else known
-    at: Any = (first,) if n_instances is None else (first, n_instances)
-    figures: dict[str, Any] = {"instances": n_instances}
+    at: Any = (*size.values(), *([] if n_instances is None else [n_instances]))
+    figures: dict[str, Any] = {"instances": n_instances, **size}
     for name in ("e_rho2", "phi"):
-        figures[name] = getattr(g, prefix + name)(*at)
-        figures[f"{name}_interval"] = known.interval(prefix + name, *at, confidence=confidence)
-    return figures
-
-
-def _coefficients(known: Any, n_topics: int, n_instances: Any, confidence: float) -> Coefficients:
-    return Coefficients(topics=n_topics, **_both(known, "", n_topics, n_instances, confidence))
-
-
-def _topics_needed(known: Any, level: float, n_instances: Any, confidence: float) -> TopicsNeeded:
-    figures = _both(known, "topics_for_", level, n_instances, confidence)
-    return TopicsNeeded(level=level, **figures)
+        method = f"topics_for_{name}" if "level" in size else name
+        figures[name] = getattr(g, method)(*at)
+        figures[f"{name}_interval"] = known.interval(method, *at, confidence=confidence)
+    return Coefficients(**figures)
