@@ -69,13 +69,11 @@ class Lists:
     lengths: np.ndarray
     """[run, topic]: documents returned, -1 if the run lacks the topic."""
     judged: CellEntries
-    """Judged documents at any rank."""
     open: CellEntries
     """Unjudged documents at ranks up to `depth`."""
     hole_blocks: np.ndarray
     """[topic + 1]: bounds of the open holes of each topic."""
     documents: Ids
-    """[open hole]"""
     n_deeper: np.ndarray
     """[topic]: number of holes that no run ranks within `depth`."""
     hole_runs: np.ndarray
@@ -111,9 +109,7 @@ class Lists:
 
 class _RunHoles(NamedTuple):
     run: Run
-    """The run without its documents."""
     judged: tuple[np.ndarray, np.ndarray, np.ndarray]
-    """Blocks, ranks and rows of the judged documents."""
     blocks: np.ndarray
     """[topic + 1]: bounds of the unjudged documents of each topic."""
     ranks: np.ndarray
@@ -297,7 +293,6 @@ class HoledMeasure:
     measure: Measure
     recipe: Recipe
     condensed: Recipe
-    """Recipe for judged documents only."""
     family: BoundFamily
     top_grade: int
     """Largest grade in a completion."""
