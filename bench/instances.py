@@ -21,7 +21,7 @@ from threadpoolctl import threadpool_limits
 
 from steadyrank.stats.instances.bootstrap import algorithm_two, two_way_bootstrap
 from steadyrank_lab.papers.jayasinghe2015.experiments import TESTS, error_rates
-from steadyrank_lab.papers.jayasinghe2015.power import InstanceTest, InstanceVariances
+from tests.instance_power import exact_rates, power
 
 N_INSTANCES, N_TOPICS, B = 100, 150, 10_000
 ROWS = [
@@ -168,8 +168,8 @@ def print_levels(n_replications: int, designs: list[str]) -> None:
         print(f"\n{design}\n\n| M | N | s_a | {' | '.join(tests)} |")
         print("|---" * (3 + len(tests)) + "|")
         for difference in (0.0, 0.03):
-            for effects in ("normal", "skewed") if difference == 0.0 else ("normal",):
-                print(f"difference {difference:g}, {effects}")
+            for skewed in (False, True) if difference == 0.0 else (False,):
+                print(f"difference {difference:g}, {'skewed' if skewed else 'normal'}")
                 for m, n, instance in rows:
                     found = error_rates(
                         m,
@@ -177,14 +177,17 @@ def print_levels(n_replications: int, designs: list[str]) -> None:
                         components=variances(instance, design),
                         difference=difference,
                         design=design,
-                        effects=effects,
+                        skewed=skewed,
                         n_replications=n_replications,
                     )
-                    exact = [
-                        f" ({value:.3f})" if not np.isnan(value) and effects == "normal" else ""
-                        for value in found["exact"]
+                    known: dict[str, float] = {}
+                    if not skewed:
+                        options = {"design": design, "difference": difference}
+                        known = exact_rates(m, n, variances(instance, design), **options)
+                    cells = [
+                        f"{rate:.3f}" + (f" ({known[name]:.3f})" if name in known else "")
+                        for name, rate in found["rate"].items()
                     ]
-                    cells = [f"{r:.3f}{e}" for r, e in zip(found["rate"], exact, strict=True)]
                     print(f"| {m} | {n} | {instance:g} | {' | '.join(cells)} |", flush=True)
 
 
@@ -194,11 +197,7 @@ def print_worst() -> None:
     for m in (2, 3, 4, 5, 7, 10, 20):
         worst = [
             max(
-                InstanceTest(
-                    variances=InstanceVariances.of({**variances(a, design), "residual": e**2}),
-                    difference=0.0,
-                    design=design,
-                ).power(n, m)
+                power({**variances(a, design), "residual": e**2}, n, m, design=design)
                 for n in (10, 50, 250, 1000)
                 for a in (0.0, 0.005, 0.01, 0.015, 0.02, 0.03, 0.05, 0.1, 0.3)
                 for e in (0.01, 0.06, 0.2)

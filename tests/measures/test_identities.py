@@ -213,13 +213,6 @@ def test_judged_does_not_ask_whether_anything_is_relevant(no_relevant):
     assert scores.tolist() == [[1.0] * 3, [0.5] * 3]
 
 
-def test_topics_without_relevant_documents_are_counted_in_a_warning():
-    judgments = {**BARREN, "fine": {"a": 1}}
-    run = sr.run_from_dict({topic: {"a": 1.0} for topic in judgments}, name="run")
-    with pytest.warns(sr.SteadyrankWarning, match="3 of 4 topics have no relevant document"):
-        sr.evaluate(run, sr.qrels_from_dict(judgments), "AP")
-
-
 def test_a_level_that_a_topic_does_not_reach_leaves_it_without_relevant_documents():
     judgments = {"high": {"a": 2}, "low": {"a": 1}}
     rankings = {topic: {"a": 1.0} for topic in judgments}

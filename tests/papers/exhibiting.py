@@ -15,10 +15,3 @@ def check_verdicts(claims, verdicts):
     for claim, expected in zip(claims, verdicts, strict=True):
         assert expected is ... or claim.holds is expected, (claim.text, claim.detail)
         assert claim.detail
-
-
-def check_explained(found, least):
-    """Whether what contradicts a paper comes with words, of at least this length."""
-    for each in found.exhibits:
-        if any(claim.holds is False for claim in each.claims):
-            assert len(each.explanation) >= least

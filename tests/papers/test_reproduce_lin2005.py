@@ -85,15 +85,6 @@ def test_table_1_has_paired_variances_at_fifty_topics(made, scores):
     assert shown["0.03–0.04", "TREC-6"][5].text == "6.84e-04"
 
 
-def test_each_collection_has_its_own_runs_and_topics(made):
-    assert made.settings["collections"] == {
-        "easy": "12 runs, 40 topics",
-        "hard": "12 runs, 24 topics",
-    }
-    first = exhibit(made, "table-1").results["topics"]["easy"]
-    assert (len(first.runs), first.n_topics, first.n_dropped) == (12, 40, 0)
-
-
 def test_larger_variance_means_more_reversals(made):
     found = claims(exhibit(made, "table-1"))
     text = next(text for text in found if text.startswith("easy and hard"))

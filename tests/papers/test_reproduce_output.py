@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import re
 import warnings
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -14,11 +13,10 @@ import pytest
 
 import steadyrank as sr
 from steadyrank.errors import InputError, SteadyrankWarning, UnknownNameError
-from steadyrank.present.table import Cell, to_terminal
 from steadyrank_lab.papers import output
 from steadyrank_lab.papers import reproduce as workflow
 from steadyrank_lab.papers.data import RATES, builtin_data
-from steadyrank_lab.papers.model import Claim, Exhibit, Reproduction, cell, increases, page_table
+from steadyrank_lab.papers.model import Claim, Exhibit, Reproduction, page_table
 
 SMALL = {"budget": "small", "rng": 2, "command": "the command"}
 
@@ -184,18 +182,6 @@ def test_a_small_budget_makes_fewer_systems():
     assert builtin_data("scores", budget="small").scores.values.shape == (2, 34, 120)
 
 
-def test_teams_are_those_whose_runs_were_judged():
-    data = builtin_data("teams")
-    assert re.fullmatch(
-        r"the built-in collection \([0-9,]+ docstrings, 60 topics, [0-9,]+ judgments\): 18 runs of "
-        r"6 teams, up to 10 documents a topic, all of which are judged",
-        data.words,
-    )
-    assert len({run.info["team"] for run in data.runs}) == 6
-    manifest = sr.builtin_collection().manifest
-    assert data.settings["built-in collection"]["digest"] == manifest["digest"]
-
-
 @pytest.mark.slow
 def test_titles_and_descriptions_stand_for_two_collections():
     data = builtin_data("scores")
@@ -233,33 +219,3 @@ def test_what_studies_warn_of_is_told_once(monkeypatch):
         made = sr.reproduce("lin2005", budget="small")
     assert [str(warning.message) for warning in told] == ["odd"]
     assert made.data.startswith("the built-in collection (11,738 docstrings")
-
-
-def test_cells_show_numbers_and_gaps():
-    assert cell(np.float64(1234.5), 1) == Cell("1,234.5", 1234.5)
-    assert cell(float("nan")) == Cell("–")
-    assert cell(Cell("x")) == Cell("x")
-
-
-def test_what_stays_the_same_does_not_rise():
-    assert increases([0.0, 0.0, 0.0]) is None
-    assert increases([0.0, float("nan")]) is None
-    assert increases([0.0, 0.0, 1.0]) is True
-    assert increases([1.0, 1.0, 0.0]) is False
-    # Spearman's correlation is below 0 though the last is above the first.
-    assert increases([2.0, 4.0, 0.0, 1.0, 3.0]) is False
-
-
-def test_a_reproduction_is_told_in_a_line(tiny):
-    assert repr(tiny) == "<Reproduction of p: 2 exhibits; claims: 1 of 2 holds, 1 fails>"
-    told = "<Exhibit table-9: What is in it?; claims: 1 of 2 holds, 1 fails>"
-    assert repr(tiny.exhibits[0]) == told
-
-
-def test_long_claims_are_wrapped(tiny):
-    long = Claim(text="word " * 40 + "end", holds=None)
-    made = replace(tiny, exhibits=(replace(tiny.exhibits[0], claims=(long,)),))
-    table = output.claims_table(made)
-    lines = to_terminal(output.wrapped(table, 72)).splitlines()
-    assert 60 < max(map(len, lines)) <= 72
-    assert " ".join(lines).count("word") == 40

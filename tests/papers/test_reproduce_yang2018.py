@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.stats
-from exhibiting import check_explained, check_verdicts, exhibit, values
+from exhibiting import check_verdicts, exhibit, values
 
 import steadyrank as sr
 from steadyrank_lab.papers import yang2018 as exhibits
@@ -70,10 +70,6 @@ def test_ids_are_unique_and_figures_are_svg(found):
 @pytest.mark.parametrize("name", VERDICTS)
 def test_verdicts_are_those_expected(found, name):
     check_verdicts(exhibit(found, name).claims, VERDICTS[name])
-
-
-def test_what_contradicts_the_text_is_explained(found):
-    check_explained(found, least=100)
 
 
 def test_table_1_is_what_simulate_gives(found, simulated):

@@ -17,7 +17,7 @@ import pytest
 from scipy import stats
 
 import steadyrank as sr
-from bench.coverage.claims import Claim, Experiment, Setting, Tally, measure
+from bench.coverage.claims import Tally, measure
 from bench.coverage.registry import EXPERIMENTS, NO_CLAIM, NO_FIELDS, claims, interval_fields
 from bench.coverage.worlds import (
     AXES,
@@ -117,32 +117,6 @@ def test_every_interval_in_the_json_is_measured_or_said_to_claim_nothing(data, c
 def test_every_command_is_looked_through_or_said_to_have_no_interval():
     assert {line[0] for line in SHOWN} | set(NO_FIELDS) == set(commands())
     assert not {line[0] for line in SHOWN} & set(NO_FIELDS)
-
-
-def _known_spread(factor: float) -> Experiment:
-    """The mean of 10 standard normal numbers, and an interval so many times the right one's."""
-    half = factor * stats.norm.ppf(0.975) / np.sqrt(10)
-
-    def prepare(setting, full):
-        def trial(rng):
-            mean = rng.standard_normal((100, 10)).mean(axis=1)
-            return {"mean": (mean - half, mean + half, np.zeros(100))}
-
-        return trial
-
-    claim = Claim(interval="mean", study="none", truth="0")
-    return Experiment(prepare=prepare, settings=(), claims={"mean": claim}, batch=100)
-
-
-@pytest.mark.parametrize(("factor", "verdict"), [(0.8, "short"), (1.0, "holds"), (1.3, "wide")])
-def test_intervals_of_known_coverage_get_their_verdict(factor, verdict):
-    setting = Setting(world="normal", topics=10)
-    (tally,) = measure("known", _known_spread(factor), setting, trials=2000, full=False)
-    truth = 2 * stats.norm.cdf(factor * stats.norm.ppf(0.975)) - 1
-    assert tally.trials == 2000
-    assert tally.verdict == verdict
-    assert tally.limits[0] < truth < tally.limits[1]
-    assert within_band(tally) == (verdict == "holds")
 
 
 def test_variances_of_a_population_are_those_of_the_mean_squares():

@@ -27,7 +27,6 @@ P = ParamSpec("P")
 Answer = TypeVar("Answer")
 
 JUDGMENTS = ("qrels", "human")
-"""Names of the parameter for judgments."""
 
 
 def data_first(function: Callable[P, Answer]) -> Callable[P, Answer]:

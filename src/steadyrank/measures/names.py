@@ -38,7 +38,6 @@ class Kind:
     cutoff: Cutoff = "optional"
     """What may follow the @: a rank, nothing, only rank 1, or a level of recall."""
     parameters: Mapping[str, Value | None] = field(default_factory=lambda: _REL)
-    """Names and default values."""
     is_count: bool = False
     """Whether it counts documents, so that scores may exceed 1."""
 
@@ -130,7 +129,6 @@ RULES: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
 Function = Callable[[np.ndarray, np.ndarray], float]
 
 OWN_FUNCTIONS: dict[str, Function] = {}
-"""Functions that users have registered."""
 
 _OWN_KIND = Kind(parameters={})
 

@@ -66,7 +66,6 @@ _WITHOUT_RUN = ("NumRel", "RBP residual")
 ANY_GRADE = -(2**31)
 
 Entries = tuple[np.ndarray, np.ndarray, np.ndarray]
-"""Blocks, ranks and grades of documents."""
 
 
 @kernel
@@ -137,43 +136,29 @@ def scoring_kernel(measure: str) -> Any:
     return specialised(_score_topics, name, one_topic=KERNELS[measure])
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Recipe:
     """A measure prepared for one set of judgments: the arguments of its kernel."""
 
     measure: Measure
+    kernel: str
+    """Key in `KERNELS`."""
     gain: np.ndarray
     level: int
     cutoff: int
     parameter: float
-    function: Function | None = None
-    """The user's function, for a registered measure."""
+    function: Function | None
+    judged_only: bool
+    """Whether unjudged documents leave the ranking before it is scored."""
+    needs_all: bool
+    """Whether it depends on documents of grade 0 and below."""
+    lengths_matter: bool
+    """Whether it is undefined for topics that the run lacks."""
 
     @property
     def constants(self) -> tuple[np.ndarray, int, int, float]:
         """Arguments of the kernel that are the same for all topics."""
         return self.gain, self.level, self.cutoff, self.parameter
-
-    @functools.cached_property
-    def judged_only(self) -> bool:
-        """Whether unjudged documents leave the ranking before it is scored."""
-        return self.measure.parameter("judged_only") is True
-
-    @functools.cached_property
-    def needs_all(self) -> bool:
-        """Whether it depends on documents of grade 0 and below."""
-        looks = self.kernel in _LOOK_AT_ALL
-        return self.function is not None or looks or self.judged_only
-
-    @functools.cached_property
-    def kernel(self) -> str:
-        """Key in `KERNELS`."""
-        return kernel_of(self.measure)
-
-    @functools.cached_property
-    def lengths_matter(self) -> bool:
-        """Whether it is undefined for topics that the run lacks."""
-        return self.kernel not in _WITHOUT_RUN
 
 
 @functools.cache
@@ -199,15 +184,18 @@ def _prepared(measure: Measure, max_grade: int, function: Function | None) -> Re
     constants = (measure.parameter(key) for key in ("p", "beta", "recall"))
     # Counts have no constant: their parameter is the lowest grade that they count.
     parameter = next((constant for constant in constants if constant is not None), level)
-    if kernel_of(measure) in _OF_ANY_TOPIC:
-        level = ANY_GRADE
+    kernel, judged_only = kernel_of(measure), measure.parameter("judged_only") is True
     return Recipe(
-        measure,
-        _gain_table(measure, max_grade),
-        int(level),  # type: ignore[arg-type]
-        measure.cutoff or NO_CUTOFF,
-        float(parameter),  # type: ignore[arg-type]
-        function,
+        measure=measure,
+        kernel=kernel,
+        gain=_gain_table(measure, max_grade),
+        level=ANY_GRADE if kernel in _OF_ANY_TOPIC else int(level),  # type: ignore[arg-type]
+        cutoff=measure.cutoff or NO_CUTOFF,
+        parameter=float(parameter),  # type: ignore[arg-type]
+        function=function,
+        judged_only=judged_only,
+        needs_all=function is not None or kernel in _LOOK_AT_ALL or judged_only,
+        lengths_matter=kernel not in _WITHOUT_RUN,
     )
 
 

@@ -1,4 +1,4 @@
-"""The built-in collection: its topics and judgments, the demo's runs on it, and its use by name."""
+"""The built-in collection: topics, judgments, the demo's runs, instances, and its use by name."""
 
 import hashlib
 import json
@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 import steadyrank as sr
-from steadyrank.cli import run
+from steadyrank.cli import run as run_command
 from steadyrank.data.track import shipped as track
 from steadyrank.data.track.shipped import shipped_runs
 from steadyrank.stats.ranks.correlation import bootstrap_tau_interval
 from steadyrank_lab import make_demo
-from steadyrank_lab.retrieval.builtin import collection as builtin
+from steadyrank_lab.retrieval.builtin import runs as instances
 from steadyrank_lab.retrieval.engine.collections import read_collection
-from steadyrank_lab.retrieval.makers.runs import collection_topics, load_judgments
+from steadyrank_lab.retrieval.makers.runs import load_judgments
 
 
 def test_the_manifest_is_that_of_the_documents(builtin_collection):
@@ -54,24 +54,6 @@ def test_packed_runs_come_back(tmp_path, monkeypatch):
         assert mine.documents.to_list() == theirs.documents.to_list()
 
 
-def test_topics_are_complete():
-    needs = builtin.builtin_needs()
-    assert len(needs) >= 50
-    assert len({need.id for need in needs}) == len(needs)
-    assert len({need.title for need in needs}) == len(needs)
-    for need in needs:
-        assert all((need.title.strip(), need.description.strip(), need.relevant.strip()))
-        assert need.kind in ("single", "several", "many")
-        assert need.id.split() == [need.id]
-
-
-def test_topics_are_titles_or_other_fields():
-    need = builtin.builtin_needs()[0]
-    assert collection_topics("builtin", None)[need.id] == need.title
-    both = builtin.builtin_topics(["title", "relevant"])
-    assert both[need.id] == f"{need.title} {need.relevant}"
-
-
 def test_it_is_a_collection_by_name(builtin_collection):
     found = {document.id: document.text for document in read_collection("builtin")}
     assert found == builtin_collection.documents
@@ -93,11 +75,11 @@ def test_a_folder_of_the_same_name_is_reached_by_its_path(tmp_path, monkeypatch)
 def test_the_command_knows_it_by_name(tmp_path, capsys):
     arguments = ["--stop-lists", "none", "--lexical", "none", "--models", "BM25", "--quiet"]
     out = tmp_path / "runs"
-    assert run(["grid", "builtin", "--out", str(out), *arguments, "--format", "json"]) == 0
+    assert run_command(["grid", "builtin", "--out", str(out), *arguments, "--format", "json"]) == 0
     assert [row["run"] for row in json.loads(capsys.readouterr().out)["runs"]] == ["none_none_BM25"]
     assert (out / "runs" / "none_none_BM25.run").is_file()
     scored = [*arguments, "-m", "AP", "--format", "json"]
-    assert run(["grid", "builtin", *scored]) == 0
+    assert run_command(["grid", "builtin", *scored]) == 0
     assert json.loads(capsys.readouterr().out)["runs"][0]["mean"]["AP"] > 0.2
 
 
@@ -191,3 +173,54 @@ def _ap(runs, judgments):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of what both saw, some topics have nothing relevant
         return sr.evaluate(runs, qrels, ["AP"], no_relevant="skip").values[0]
+
+
+def ranking(run: sr.Run, topic: str) -> list[str]:
+    return [document for document, _ in run.ranking(topic)]
+
+
+def test_four_instances_of_two_systems(builtin_instances):
+    systems = Counter(run.info["system"] for run in builtin_instances)
+    assert systems == {"okapi_8_shards": 4, "okapi_14_shards": 4}
+    assert [run.name for run in builtin_instances][:2] == ["okapi_8_shards_1", "okapi_8_shards_2"]
+    assert {run.info["shards"] for run in builtin_instances} == {"8", "14"}
+    assert len({run.name for run in builtin_instances}) == 8
+
+
+def test_they_are_exhaustive_search_with_documents_left_out(builtin_instances):
+    """okapi_long to any depth holds every list, in its order: scores do not depend on shards."""
+    whole = next(run for run in sr.builtin_runs(depth=20_000) if run.name == "okapi_long")
+    for run in builtin_instances[::3]:
+        for topic in whole.topics[::7]:
+            place = {name: k for k, name in enumerate(ranking(whole, topic))}
+            places = [place[name] for name in ranking(run, topic)]
+            assert places == sorted(places)
+            assert len(places) == 100
+
+
+def test_all_shards_are_the_whole_collection(monkeypatch, builtin_runs):
+    monkeypatch.setattr(instances, "SEARCHED", (instances.SHARDS,))
+    every = np.ones((60, instances.SHARDS), bool)
+    monkeypatch.setattr(instances, "choose_shards", lambda *shards, **depths: every)
+    monkeypatch.setattr(instances, "N_INSTANCES", 1)
+    (run,) = sr.builtin_instances(depth=100)
+    whole = next(run for run in builtin_runs if run.name == "okapi_long")
+    for topic in whole.topics:
+        assert ranking(run, topic) == ranking(whole, topic)
+
+
+def test_more_shards_are_better_and_instances_differ(builtin_instances, builtin_collection):
+    scores = sr.evaluate(builtin_instances, builtin_collection.qrels, "nDCG@10").mean()[0]
+    assert scores[4:].mean() > scores[:4].mean() > 0.4
+    assert len(np.unique(scores.round(6))) == 8
+
+
+def test_topics_have_an_origin(builtin_collection):
+    info = builtin_collection.topic_info
+    assert sorted(info) == ["area", "kind", "origin"]
+    assert not any("" in column for column in info.values())
+    assert Counter(info["origin"]) == {"standard": 37, "scientific": 23}
+    assert len(info["origin"]) == len(builtin_collection.topics)
+    origins = zip(info["area"], info["origin"], strict=True)
+    areas = {area for area, origin in origins if origin == "scientific"}
+    assert areas == {"arrays", "plots", "science", "statistics", "tables"}

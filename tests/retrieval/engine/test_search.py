@@ -95,13 +95,6 @@ def test_models_together_and_one_by_one_give_the_same_bytes(index):
         assert alone.documents.hashes.tobytes() == several.documents.hashes.tobytes()
 
 
-@pytest.mark.parametrize("n_models", [1, 3, 4, 8, 9])
-def test_any_number_of_models(index, n_models):
-    models = list(MODELS)[-n_models:]
-    for model, ranking in zip(models, search_all(index, models), strict=True):
-        assert ranking.to_run("r").scores.tolist() == search(index, model).scores.tolist()
-
-
 @pytest.mark.parametrize("depth", [1, 10, 700, 1500, 100_000])
 def test_the_best_of_many_documents(depth):
     rng = np.random.default_rng(depth)

@@ -440,18 +440,3 @@ def test_bad_designs_are_refused_before_anything_is_written(
     with pytest.raises(error, match=message):
         sr.write_shards(texts, topics, out=tmp_path / "out", **{**DESIGN, **change})
     assert not (tmp_path / "out").exists()
-
-
-def test_a_folder_of_another_design_is_refused(tmp_path, texts, topics):
-    sr.write_shards(texts, topics, out=tmp_path, **DESIGN)
-    before = contents(tmp_path)
-    for change, named in (
-        ({"rng": 5}, "seed"),
-        ({"top_shards": 3}, "top_shards"),
-        ({"sample_rate": 0.2}, "sample_rate"),
-    ):
-        with pytest.raises(InputError, match=f"different settings .{named}"):
-            sr.write_shards(texts, topics, out=tmp_path, **{**DESIGN, **change})
-    with pytest.raises(InputError, match="different settings"):
-        sr.write_grid(texts, topics, out=tmp_path, lexical="none")
-    assert contents(tmp_path) == before

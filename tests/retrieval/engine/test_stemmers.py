@@ -6,7 +6,6 @@ import pytest
 import Stemmer
 from golden_cases import golden
 
-from steadyrank.errors import UnknownNameError
 from steadyrank_lab.retrieval.engine import krovetz
 from steadyrank_lab.retrieval.engine import lexical as rules
 from steadyrank_lab.retrieval.engine.lexical import STEMMERS, lovins, stem_words, weak_porter
@@ -121,8 +120,3 @@ def test_the_same_words_have_the_same_stems_alone_and_together():
         assert all(stems)
         assert stems[::-1] == stem_words(WORDS[::-1], name)
     assert stem_words(WORDS, "none") == WORDS
-
-
-def test_no_such_stemmer():
-    with pytest.raises(UnknownNameError, match="unknown stemmer 'poter': did you mean 'porter'?"):
-        stem_words(["words"], "poter")

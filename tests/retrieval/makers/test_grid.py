@@ -152,27 +152,6 @@ def test_finished_runs_are_kept(tmp_path, corpus, topics, monkeypatch):
     assert told == [(20, 30), (25, 30), (30, 30)]
 
 
-def test_a_grid_that_was_stopped_is_taken_up(tmp_path, corpus, topics, monkeypatch):
-    made = []
-    build = grid_module.build_index
-
-    def stopping(*arguments, **options):
-        made.append(options)
-        if len(made) == 4:
-            raise KeyboardInterrupt
-        return build(*arguments, **options)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(grid_module, "build_index", stopping)
-        with pytest.raises(KeyboardInterrupt):
-            sr.write_grid(corpus, topics, out=tmp_path / "a", **SMALL, jobs=1)
-    assert len(list((tmp_path / "a" / "runs").iterdir())) == 15
-    assert not (tmp_path / "a" / "run-info.csv").exists()
-    assert sr.write_grid(corpus, topics, out=tmp_path / "a", **SMALL).written == 15
-    sr.write_grid(corpus, topics, out=tmp_path / "b", **SMALL)
-    assert contents(tmp_path / "a") == contents(tmp_path / "b")
-
-
 @pytest.mark.parametrize(
     ("change", "named"),
     [
@@ -192,16 +171,6 @@ def test_a_folder_of_other_settings_is_refused(tmp_path, corpus, topics, change,
     with pytest.raises(InputError, match="made with different settings .data"):
         sr.write_grid(corpus, {**topics, "1": "banks"}, out=tmp_path, **SMALL)
     assert contents(tmp_path) == before
-
-
-def test_a_stop_list_that_changed_is_other_settings(tmp_path, corpus, topics):
-    stop_list = tmp_path / "mine.txt"
-    stop_list.write_text("the\n")
-    options = {"stop_lists": str(stop_list), "lexical": "none", "models": "BM25"}
-    sr.write_grid(corpus, topics, out=tmp_path / "out", **options)
-    stop_list.write_text("the\nold\n")
-    with pytest.raises(InputError, match="different settings .stop_lists"):
-        sr.write_grid(corpus, topics, out=tmp_path / "out", **options)
 
 
 def test_by_default_everything_is_combined(corpus, topics, qrels):

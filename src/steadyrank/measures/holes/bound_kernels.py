@@ -393,7 +393,6 @@ class FewHoles(NamedTuple):
     gains: np.ndarray
     hole_blocks: np.ndarray
     n_cell_holes: np.ndarray
-    """[cell]"""
     n_holes: np.ndarray
     """[topic]: number of holes of all runs, at any rank."""
     relevant: np.ndarray

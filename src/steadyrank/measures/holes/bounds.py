@@ -103,7 +103,6 @@ class Bounds:
     """Bounds of means over topics, valid for every completion."""
 
     lowest: np.ndarray
-    """[run]"""
     highest: np.ndarray
     pair_lowest: np.ndarray
     """[pair]: lower bound of first - second."""
@@ -299,7 +298,13 @@ def _bounding(
     write = _kernel_of(rankings, measure)
     few = _few_of(rankings, measure, _tasks(pairs[np.argsort(pairs[:, 1], kind="stable")]))
     same = np.empty((0, 0)) if measure.is_exact else _numbered(rankings)
-    takes_all = few is None or _joint_work(few, pairs) <= MOST_JOINT_WORK
+    takes_all = True
+    if few is not None:  # pairs of holes, for all pairs of runs and topics
+        counts = few.n_cell_holes.reshape(-1, rankings.lists.n_topics).astype(np.float64)
+        products, (a, b) = counts @ counts.T, pairs.T
+        squares = np.diag(products)
+        work = float((squares[a] + squares[b] + 2.0 * products[a, b]).sum())
+        takes_all = work <= MOST_JOINT_WORK
 
     def bound(some: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         largest = np.full((len(some), rankings.lists.n_topics), np.inf)
@@ -330,14 +335,6 @@ def _numbered(rankings: Rankings) -> np.ndarray:
     cells = zip(entries.blocks[:-1], entries.blocks[1:], strict=True)
     numbers = [known.setdefault(rows[a:b].tobytes(), len(known)) for a, b in cells]
     return np.array(numbers).reshape(rankings.lists.lengths.shape)
-
-
-def _joint_work(few: FewHoles, pairs: np.ndarray) -> float:
-    """Return the number of pairs of holes, for all pairs of runs and topics."""
-    counts = few.n_cell_holes.reshape(-1, len(few.hole_blocks) - 1).astype(np.float64)
-    products, (a, b) = counts @ counts.T, pairs.T
-    squares = np.diag(products)
-    return float((squares[a] + squares[b] + 2.0 * products[a, b]).sum())
 
 
 def _bound_jointly(

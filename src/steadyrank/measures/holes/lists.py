@@ -69,13 +69,11 @@ class Lists:
     lengths: np.ndarray
     """[run, topic]: documents returned, -1 if the run lacks the topic."""
     judged: CellEntries
-    """Judged documents at any rank."""
     open: CellEntries
     """Unjudged documents at ranks up to `depth`."""
     hole_blocks: np.ndarray
     """[topic + 1]: bounds of the open holes of each topic."""
     documents: Ids
-    """[open hole]"""
     n_deeper: np.ndarray
     """[topic]: number of holes that no run ranks within `depth`."""
     hole_runs: np.ndarray
@@ -111,9 +109,7 @@ class Lists:
 
 class _RunHoles(NamedTuple):
     run: Run
-    """The run without its documents."""
     judged: tuple[np.ndarray, np.ndarray, np.ndarray]
-    """Blocks, ranks and rows of the judged documents."""
     blocks: np.ndarray
     """[topic + 1]: bounds of the unjudged documents of each topic."""
     ranks: np.ndarray
@@ -209,7 +205,7 @@ def _assembled(parts: Sequence[_RunHoles], qrels: Qrels, depth: int) -> Lists:
         runs=tuple(part.run.name for part in parts),
         depth=depth,
         lengths=np.stack([part.lengths for part in parts]),
-        judged=_joined([part.judged for part in parts]),
+        judged=joined_entries([part.judged for part in parts]),
         open=CellEntries(
             np.searchsorted(cell[within], np.arange(len(sizes) + 1)), ranks[within], rows
         ),
@@ -234,7 +230,8 @@ def _named(parts: Sequence[_RunHoles], rows: np.ndarray, n_holes: int) -> Ids:
     return join_ids(found).take(np.argsort(order))
 
 
-def _joined(parts: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]]) -> CellEntries:
+def joined_entries(parts: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]]) -> CellEntries:
+    """Join the blocks, ranks and rows of several runs."""
     firsts = np.cumsum([0, *(len(ranks) for _, ranks, _ in parts)], dtype=np.int64)
     blocks = [part[0][:-1] + first for part, first in zip(parts, firsts, strict=False)]
     return CellEntries(
@@ -297,7 +294,6 @@ class HoledMeasure:
     measure: Measure
     recipe: Recipe
     condensed: Recipe
-    """Recipe for judged documents only."""
     family: BoundFamily
     top_grade: int
     """Largest grade in a completion."""

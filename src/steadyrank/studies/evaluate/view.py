@@ -103,12 +103,6 @@ def _topic_columns(scores: Scores) -> tuple[Col, ...]:
     return Col("topic", form="name"), *_columns(titles)
 
 
-def _topics_caption(scores: Scores) -> str:
-    what = "Scores" if len(scores.measures) > 1 else scores.measures[0]
-    weighted = " The mean is weighted." if "weight" in scores.topic_info else ""
-    return f"{what} by topic.{weighted}"
-
-
 MEANS = TableSpec(
     id="means",
     rows=_mean_rows,
@@ -124,7 +118,15 @@ MEANS = TableSpec(
         if len(scores.runs) > 1
     ],
 )
-TOPICS = TableSpec(id="topics", rows=_topic_rows, columns=_topic_columns, caption=_topics_caption)
+TOPICS = TableSpec(
+    id="topics",
+    rows=_topic_rows,
+    columns=_topic_columns,
+    caption=lambda scores: (
+        f"{'Scores' if len(scores.measures) > 1 else scores.measures[0]} by topic."
+        + " The mean is weighted." * ("weight" in scores.topic_info)
+    ),
+)
 
 
 def fields(scores: Scores) -> dict[str, Any]:

@@ -85,7 +85,6 @@ class SharedDocuments:
     lists: RankingArrays
     recipe: Recipe
     keys: np.ndarray
-    """[topic]"""
 
     def fill(self, values: np.ndarray, first: int, pool: Executor) -> int:
         """Fill a block; count topics without a relevant document in a sample."""
@@ -115,7 +114,6 @@ class Sampling:
     source: SampleSource
     n_samples: int
     measure: str
-    """Name of the simulated measure."""
     raw: np.ndarray
     """[run, topic]: the measure of the observed rankings."""
     notes: RunNotes

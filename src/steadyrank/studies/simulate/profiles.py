@@ -395,15 +395,12 @@ class RunNotes:
     """The runs of a simulation, sorted by name, and what was unusual about them."""
 
     runs: tuple[Run, ...]
-    """The runs without their documents."""
     given: np.ndarray
     """Places of the runs in the order in which they were given."""
     missing: np.ndarray
     """[run]: number of topics that a run lacks."""
     none_relevant: int
-    """Number of cells that retrieved no relevant document: they score 0 in every sample."""
     constant: tuple[str, ...]
-    """Runs that give all documents of a topic the same score."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -415,11 +412,8 @@ class ScoreProfiles:
     ranks: tuple[np.ndarray, ...]
     """Ranks of the relevant documents of each run, topic after topic."""
     blocks: tuple[np.ndarray, ...]
-    """Where each topic's ranks begin and end."""
     longest: int
-    """Number of documents of the longest ranking."""
     plain: int
-    """Number of cells with a class too small or too constant to smooth: it is bootstrapped."""
 
 
 def score_profiles(

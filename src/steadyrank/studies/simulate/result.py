@@ -29,7 +29,6 @@ NO_SPREAD = 1e-14
 """A smaller variance of differences is a rounding error."""
 
 TOPS = (1, 3)
-"""The K of "probability of top K", where there are more than K runs."""
 
 Documents = Literal["shared", "independent"]
 Mode = Literal["sound", "paper"]

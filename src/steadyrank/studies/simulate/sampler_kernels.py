@@ -114,22 +114,17 @@ class Gain(NamedTuple):
     first_only: bool
     """Whether only the first relevant document counts; its value is then cumulated[rank]."""
     scale: np.ndarray
-    """Factor for each recall base."""
     base: int
-    """JUDGED, SAMPLED or POISSON."""
 
 
 class Lanes(NamedTuple):
     """64 samples; counts of bin i are SIDE_BY_SIDE entries from i * SIDE_BY_SIDE on."""
 
     keys: np.ndarray
-    """Keys of the samples' random words."""
     steps: np.ndarray
-    """The next unused word."""
     relevant: np.ndarray
     others: np.ndarray
     n_relevant: np.ndarray
-    """Number of relevant documents of a sample."""
     n_others: np.ndarray
     """Number of other documents of a sample, as first drawn."""
     above_relevant: np.ndarray

@@ -189,15 +189,6 @@ def _list_tied(n_tied, lane, limit, scoring, scratch):
 _list_up = specialised(_walk, "list_up", how=part, take_copies=_list_copies, take_tied=_list_tied)
 
 
-@inlined
-def _end_of(lane, begin, depth, scratch):
-    """Return where the ranks of a sample end that do not exceed the depth of its ranking."""
-    end = begin + np.int64(scratch.n_found[lane])
-    while end > begin and scratch.ranks[end - 1] > depth:
-        end -= 1
-    return end
-
-
 @part
 def make_ideal(lists, topic, scratch):
     """Write the grades of each sample's ideal ranking, which has all documents with a gain.
@@ -295,7 +286,9 @@ def _score_each(lists, cell, topic, key, first, scoring, scratch):
         if scratch.n_ideal[lane] == 0:
             continue  # Kernels require a relevant document.
         begin = lane * scratch.room[0]
-        end = _end_of(lane, begin, depth, scratch)
+        end = begin + np.int64(scratch.n_found[lane])
+        while end > begin and scratch.ranks[end - 1] > depth:
+            end -= 1
         scratch.total[lane] = of_list(  # noqa: F821
             scratch.ranks[begin:end],
             scratch.grades[begin:end],

@@ -58,25 +58,14 @@ NO_LIMIT = 2**31 - 1
 
 HALF = np.uint32
 
-SHARES = (
-    HALF(1580030169),
-    HALF(3160060337),
-    HALF(3950075422),
-    HALF(4213413783),
-    HALF(4279248374),
-    HALF(4292415292),
-    HALF(4294609778),
-    HALF(4294923276),
-    HALF(4294962463),
-    HALF(4294966817),
-    HALF(4294967253),
-    HALF(4294967292),
-)
+FEW = tuple(map(HALF, (1580030169, 3160060337, 3950075422, 4213413783, 4279248374, 4292415292)))
+"""These suffice to count a document in 64 samples in 19 of 20 cases."""
+
+RARE = tuple(map(HALF, (4294609778, 4294923276, 4294962463, 4294966817, 4294967253, 4294967292)))
+
+SHARES = FEW + RARE
 """Cumulated probabilities of Poisson(1) times 2**32: 32 random bits that reach n of them are a
 count of n."""
-
-FEW = SHARES[:6]
-"""These suffice to count a document in 64 samples in 19 of 20 cases."""
 
 _TIE = WORD(0x6A09E667F3BCC909)
 """Separates the random words that order tied documents from those that count them."""
@@ -123,7 +112,6 @@ class Scratch(NamedTuple):
     ideal: np.ndarray
     n_ideal: np.ndarray
     best: np.ndarray
-    """Divisor of a value."""
     keys: np.ndarray
     tied: np.ndarray
 
@@ -302,7 +290,6 @@ class SharedLists(NamedTuple):
     lists: RankingArrays
     notes: RunNotes
     raw: np.ndarray
-    """[run, topic]: the measure of the observed rankings, as `evaluate` computes it."""
 
 
 def shared_lists(
@@ -380,7 +367,6 @@ class _RunLists(NamedTuple):
     constant: bool
     raw: np.ndarray
     kept: np.ndarray
-    """[topic]: number of documents that are kept."""
     hashes: np.ndarray
     events: np.ndarray
     at: np.ndarray

@@ -44,7 +44,6 @@ RARELY, RELIABLY = 0.05, 0.95
 
 PAIRS_A_TASK = 64
 DIFFERENCE_LEVELS = (0.5, 0.75, 0.9, 0.95, 0.99)
-"""Levels of the quantiles of estimated differences."""
 
 SPREAD = 1.05
 """Factor that widens errors: shared documents vary 2 to 7% less than fresh collections do."""

@@ -33,8 +33,9 @@ MOST_PAIRS = 10
 def findings(result: SimulateResult) -> list[Finding]:
     """Return findings about a second collection if it is predicted, else about the samples."""
     if len(result.runs) < 2:
-        return [_mean(result)]
-    return [_tau(result), *_other_first(result), *_error_rate(result), _tests(result)]
+        return [_mean(result), *_special_cases(result)]
+    said = [_tau(result), *_other_first(result), *_error_rate(result), _tests(result)]
+    return said + _special_cases(result)
 
 
 def _mean(result: SimulateResult) -> Finding:
@@ -167,23 +168,18 @@ def _test_rows(result: SimulateResult) -> list[dict[str, Any]]:
     return [row] if len(result.runs) > 1 else []
 
 
-def _odd_rows(result: SimulateResult) -> list[dict[str, Any]]:
-    n, n_cells, none = result.n_samples, result.raw.size, "without a relevant document"
-    n_plain = result.plain if result.model != "bootstrap" else 0
-    truncated = "simulated rankings with more relevant documents than places"
-    rows = [
-        (f"rankings {none} (they score 0)", result.none_relevant, n_cells),
-        (
-            f"simulated topics {none} (all runs score 0)",
-            result.without_relevant,
-            n * len(result.topics),
-        ),
-        ("rankings with too few distinct scores to smooth (bootstrapped)", n_plain, n_cells),
-        (truncated, result.truncated, n * n_cells),
-    ]
+def _special_cases(result: SimulateResult) -> list[Finding]:
+    """Return counts of what is odd among rankings and samples."""
+    cases = {
+        "none_relevant": "rankings have no relevant document and score 0",
+        "without_relevant": "simulated topics have no relevant document: all runs score 0",
+        "plain": "rankings have too few distinct scores to smooth",
+        "truncated": "simulated rankings have more relevant documents than places",
+    }
+    counts = {key: getattr(result, key) for key in cases}
     return [
-        {"what": what, "count": count, "of": of, "share": count / of}
-        for what, count, of in rows
+        Finding(f"simulate.{key}", f"{count:,} {cases[key]}.", {"count": count})
+        for key, count in counts.items()
         if count
     ]
 
@@ -254,17 +250,6 @@ TESTS = TableSpec(
         "reliably (in at least 95% of simulated collections), rarely (below 5%); docs/simulate.md."
     ),
     n_names=0,
-)
-ODD = TableSpec(
-    id="simulate-odd",
-    rows=_odd_rows,
-    columns=(
-        Col("what", "special case", "name"),
-        Col("count", form="count"),
-        Col("of", form="count"),
-        Col("share", form="percent"),
-    ),
-    caption="Special cases among rankings and samples.",
 )
 
 
@@ -354,7 +339,7 @@ VIEW = View(
         ),
     ),
     findings=findings,
-    tables=(RUNS, NEIGHBOURS, ERRORS, TESTS, ODD),
+    tables=(RUNS, NEIGHBOURS, ERRORS, TESTS),
     fields=fields,
     figure=FigureSpec(id="document-ranks", caption="Ranks in a second collection.", kind="ranks"),
 )

@@ -376,6 +376,7 @@ def error_rates(
     difference: float = 0.0,
     design: Design = "crossed",
     tests: Sequence[str] | None = None,
+    skewed: bool = False,
     n_replications: int = 2000,
     n_samples: int = 100,
     n_two_way_samples: int = 300,
@@ -387,9 +388,9 @@ def error_rates(
 
     `components` are the variances "instance", "system_topic" and "residual". Crossed: d[m, n] =
     difference + a[m] + u[n] + e[m, n] against a deterministic system. Nested: two systems with
-    separate effects. Effects are normal. Both bootstraps are in the sound mode, where p is at least
-    1 / (samples + 1). One row per test: the share that it calls significant ("rate"), and its Monte
-    Carlo standard error.
+    separate effects. Effects are normal, or exponential about 0 of the same variance (`skewed`).
+    Both bootstraps are in the sound mode, where p is at least 1 / (samples + 1). One row per test:
+    the share that it calls significant ("rate"), and its Monte Carlo standard error.
 
     >>> pilot = {"instance": 0.02**2, "system_topic": 0.08**2, "residual": 0.06**2}
     >>> rates = error_rates(3, 50, components=pilot, tests=("t_on_means", "mixed"))
@@ -405,7 +406,8 @@ def error_rates(
         number, first, stop = block
         stream = block_stream(seed, "simulated systems", number)
         size = (stop - first, n_instances, n_topics)
-        systems = [_scores(stream, components, size) for _ in range(2 if design == "nested" else 1)]
+        n_systems = 2 if design == "nested" else 1
+        systems = [_scores(stream, components, size, skewed) for _ in range(n_systems)]
         systems[0] += difference
         resamples = {"bootstrap": n_samples, "two_way_bootstrap": n_two_way_samples}
         seeds = range(seed * 1_000_003 + first, seed * 1_000_003 + stop)
@@ -419,12 +421,18 @@ def error_rates(
 
 
 def _scores(
-    stream: np.random.Generator, components: Mapping[str, float], size: tuple[int, int, int]
+    stream: np.random.Generator,
+    components: Mapping[str, float],
+    size: tuple[int, int, int],
+    skewed: bool,
 ) -> np.ndarray:
     """Scores [replication, instance, topic] of a system."""
     replications, m, n = size
     shapes = {"instance": (replications, m, 1), "system_topic": (replications, 1, n)}
     scores = np.zeros(size)
     for name, shape in (shapes | {"residual": size}).items():
-        scores += math.sqrt(components[name]) * stream.standard_normal(shape)
+        drawn = (
+            stream.standard_exponential(shape) - 1.0 if skewed else stream.standard_normal(shape)
+        )
+        scores += math.sqrt(components[name]) * drawn
     return scores
