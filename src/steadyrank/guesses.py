@@ -114,6 +114,7 @@ REMOVED = {
     "battles --plot-kind judges": "use --json, whose by_judge has the strengths",
     "holes --topics": "join the texts to the file of --ask by its column topic",
     "datasets --subset": "give a table that mteb exports for the subsets that you want",
+    "plan --page": "--plot draws the same curve",
     "plan --comparisons": "for k comparisons divide --alpha by k",
     "datasets --rope": "the interval and wins of the pair (--a, --b) say how large a difference is",
     "compare --family": "each measure is a family: for k measures divide --alpha by k",

@@ -7,9 +7,8 @@ are sampled, and then the coefficients exactly.
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from scipy import special
@@ -112,9 +111,9 @@ def posterior(
         sampler = scale.flag or _sampler(model, scale, seed)
         if isinstance(sampler, str):
             return _degenerate(scale, sampler, confidence, seed)
+        how: Any = {"confidence": confidence, "seed": seed, "jobs": jobs}
         step = -(-n_draws // CHAINS)
-        checked = _sampled(model, sampler, seed, step=step, target=target_ess, jobs=jobs)
-    return _summary(checked, scale, confidence, seed)
+        return _sampled(model, scale, sampler, step=step, target=target_ess, **how)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -221,77 +220,51 @@ class _Chain:
         return states, means, covariances
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Checked:
-    """Chains, their draws, and diagnostics."""
-
-    chains: Sequence[_Chain]
-    coefficients: dict[str, np.ndarray]
-    """Name to draws [chain, draw], in units of the response's spread."""
-    deviations: dict[str, np.ndarray]
-    """Name to draws [chain, draw] of standard deviations, in the same units."""
-    rhat: dict[str, float]
-    bulk_ess: dict[str, float]
-
-
 def _sampled(
-    model: MixedModel, sampler: _Sampler, seed: int, *, step: int, target: float, jobs: int | None
-) -> _Checked:
-    """Return chains, extended by `step` draws each until the diagnostics are good."""
-    components = [[*model.random, RESIDUAL][k] for k in sampler.free.tolist()]
+    model: MixedModel,
+    scale: ResponseScale,
+    sampler: _Sampler,
+    *,
+    confidence: float,
+    seed: int,
+    step: int,
+    target: float,
+    jobs: int | None,
+) -> Posterior:
+    """Extend chains by `step` draws each until the diagnostics are good; return the posterior."""
+    components = tuple([*model.random, RESIDUAL][k] for k in sampler.free.tolist())
+    names = coefficient_names(sampler.offset.size)
     with workers(jobs=jobs) as threads:
         chains = map_in_order(lambda k: _Chain(sampler, seed, k), range(CHAINS), threads)
         for _ in range(EXTENSIONS):
             map_in_order(lambda chain: chain.extend(step), chains, threads)
-            checked = _checked(chains, components)
-            if _agree(checked) and min(checked.bulk_ess.values()) >= target:
+            coefficients = np.stack([chain.coefficients for chain in chains])
+            states = np.stack([chain.states for chain in chains])
+            sds = np.concatenate([np.abs(states[:, :, :-1]), np.exp(states[:, :, -1:])], axis=2)
+            every = np.moveaxis(np.concatenate([coefficients, sds], axis=2), 2, 0)
+            rhat, ess = list(map(split_rhat, every)), list(map(effective_sample_size, every))
+            if max(rhat) < LARGEST_RHAT and min(ess) >= target:
                 break
-    return checked
-
-
-def _checked(chains: Sequence[_Chain], components: Sequence[str]) -> _Checked:
-    coefficients = np.stack([chain.coefficients for chain in chains])
-    states = np.stack([chain.states for chain in chains])
-    spread = np.concatenate([np.abs(states[:, :, :-1]), np.exp(states[:, :, -1:])], axis=2)
-    names = coefficient_names(coefficients.shape[2])
-    by_coefficient = dict(zip(names, np.moveaxis(coefficients, 2, 0), strict=True))
-    by_component = dict(zip(components, np.moveaxis(spread, 2, 0), strict=True))
-    every = (by_coefficient | by_component).items()
-    return _Checked(
-        chains=chains,
-        coefficients=by_coefficient,
-        deviations=by_component,
-        rhat={name: split_rhat(draws) for name, draws in every},
-        bulk_ess={name: effective_sample_size(draws) for name, draws in every},
+    below, means = (
+        np.concatenate([getattr(chain, name) for chain in chains]).mean(axis=0)
+        for name in ("below", "means")
     )
-
-
-def _agree(checked: _Checked) -> bool:
-    return max(checked.rhat.values()) < LARGEST_RHAT
-
-
-def _summary(checked: _Checked, scale: ResponseScale, confidence: float, seed: int) -> Posterior:
-    """Return the posterior in the units of the response."""
-    chains, offset = checked.chains, checked.chains[0].sampler.offset
-    below = np.concatenate([chain.below for chain in chains]).mean(axis=0)
-    means = np.concatenate([chain.means for chain in chains]).mean(axis=0)
-    draws = (np.stack(list(checked.coefficients.values()), axis=2) + offset) * scale.spread
-    deviations = {name: values * scale.spread for name, values in checked.deviations.items()}
-    shortest = functools.partial(hpd_interval, confidence=confidence)
+    draws = (coefficients + sampler.offset) * scale.spread
+    shortest = [hpd_interval(own, confidence=confidence) for own in np.moveaxis(draws, 2, 0)]
     return Posterior(
-        coefficients=tuple(checked.coefficients),
-        mean=(means + offset) * scale.spread,
+        coefficients=names,
+        mean=(means + sampler.offset) * scale.spread,
         sd=draws.std(axis=(0, 1), ddof=1),
-        hpd=np.array([shortest(values) for values in np.moveaxis(draws, 2, 0)]),
+        hpd=np.array(shortest),
         pvalue=2.0 * np.minimum(below, 1.0 - below),
         confidence=confidence,
-        components=tuple(deviations),
+        components=components,
         draws=draws,
-        deviation_draws=np.stack(list(deviations.values()), axis=2),
-        rhat=checked.rhat,
-        bulk_ess=checked.bulk_ess,
+        deviation_draws=sds * scale.spread,
+        rhat=dict(zip((*names, *components), rhat, strict=True)),
+        bulk_ess=dict(zip((*names, *components), ess, strict=True)),
         acceptance=sum(chain.accepted for chain in chains) / sum(c.proposed for c in chains),
-        converged=_agree(checked) and min(checked.bulk_ess.values()) > SMALLEST_ESS,
+        converged=max(rhat) < LARGEST_RHAT and min(ess) > SMALLEST_ESS,
         n_draws=draws.shape[0] * draws.shape[1],
         seed=seed,
         flag="",

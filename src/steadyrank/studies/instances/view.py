@@ -16,7 +16,6 @@ import numpy as np
 from steadyrank.data.scores import Scores, mean_of_present
 from steadyrank.errors import InputError
 from steadyrank.present.json import picked
-from steadyrank.present.pair_panel import PairPanel
 from steadyrank.present.view import Col, FigureSpec, Finding, TableSpec, View, Words, literal
 from steadyrank.stats.instances.systems import systems_of
 from steadyrank.stats.mixed.two_way import FEW_INSTANCES
@@ -26,15 +25,7 @@ from steadyrank.studies.instances.result import InstancesResult, InstancesTable
 from steadyrank.studies.instances.study import instances
 from steadyrank.studies.material import Material, named_systems
 from steadyrank.studies.part import Findings, Front, Job, Samples, part_of
-from steadyrank.words import (
-    MISSING,
-    counted,
-    interval,
-    number_word,
-    pvalue_words,
-    swap_words,
-    typeset,
-)
+from steadyrank.words import counted, interval, number_word, pvalue_words, swap_words, typeset
 
 Result = InstancesResult | InstancesTable
 Subject = Result | Sequence[Result]
@@ -636,26 +627,6 @@ def _contradicted(a: np.ndarray, b: np.ndarray) -> float:
     return float(0.5 - 0.5 * again / n)
 
 
-def _of_two(panel: PairPanel, result: InstancesTable, findings: Findings) -> None:
-    """Add the comparison of the systems that the two runs are instances of."""
-    scores = findings.material.scores
-    system = dict(zip(scores.runs, scores.run_info.get("system", scores.runs), strict=True))
-    words = {
-        frozenset((found.a, found.b)): difference_words(found).replace("{", "(").replace("}", ")")
-        for found in result.comparisons
-    }
-    panel.add(
-        "Systems",
-        "{systems}",
-        systems=[
-            "both are instances of one system"
-            if system[a] == system[b] != ""
-            else words.get(frozenset((system[a], system[b])), MISSING)
-            for a, b in panel.pairs
-        ],
-    )
-
-
 PART = part_of(
     VIEW,
     run=_run,
@@ -664,5 +635,4 @@ PART = part_of(
     front=_front,
     varies="Other instances",
     examine=lambda material: "--system-from",
-    of_two=_of_two,
 )

@@ -208,7 +208,7 @@ LEAVE_OUT = TableSpec(
         + (
             "its interval, * if it misses the variance of all teams"
             if result.mode == "paper"
-            else "their range from smallest to largest, which is not a confidence interval"
+            else "range, which is not a confidence interval"
         )
         + f" (docs/pools.md). {result.caption()}"
     ),
