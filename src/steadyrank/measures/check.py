@@ -11,7 +11,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Unpack
+from typing import Any, Literal, Unpack
 
 import numpy as np
 
@@ -23,11 +23,8 @@ from steadyrank.data.run import SCORES_RISE, Run, counted_oddity
 from steadyrank.errors import InputError
 from steadyrank.measures.arguments import data_first
 from steadyrank.measures.scoring import find_judged_documents
-from steadyrank.notebook import Exhibit, made_frame, shown_by
+from steadyrank.notebook import Framed, shown_by
 from steadyrank.words import by_number, counted, some
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 DEPTHS = (10, 100)
 FIGURES = ("run", "topics", "missing", "unknown", "shallowest", "deepest")
@@ -62,7 +59,7 @@ class RunCheck:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 @shown_by("studies.check.view:VIEW.text")
-class CheckResult(Exhibit):
+class CheckResult(Framed):
     """Result of `check`: figures of each run, and findings that are wrong or odd.
 
     Examples
@@ -94,9 +91,9 @@ class CheckResult(Exhibit):
             f"{'nothing wrong' if self.is_sound else 'results would be wrong'}"
         )
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return a frame with one row per run."""
-        rows = [
+    def rows(self) -> list[dict[str, Any]]:
+        """Return one row per run."""
+        return [
             {
                 **{name: getattr(row, name) for name in FIGURES},
                 **{f"Judged@{d}": share for d, share in zip(DEPTHS, row.judged, strict=True)},
@@ -104,7 +101,6 @@ class CheckResult(Exhibit):
             }
             for row in self.runs
         ]
-        return made_frame(rows)
 
 
 @data_first

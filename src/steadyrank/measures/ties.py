@@ -435,19 +435,16 @@ def expected_scores(
     groups = np.empty((3, len(judged.ranks)), np.int64)
     _tie_groups(judged.blocks, judged.ranks, judged.lengths, starts, run.scores, *groups)
     scratch = np.empty((2, judged.lengths.max(initial=0) + 1))
-    scores = score_topics(judged, qrels, list(recipes), missing=missing, no_relevant=no_relevant)
+    scores = np.empty((len(recipes), len(qrels.topics)))
+    ideal, without = (qrels.blocks, qrels.ideal), (no_relevant, missing)
     for row, recipe in zip(scores, recipes, strict=True):
-        if recipe.kernel not in _OF_SETS:
+        if recipe.kernel in _OF_SETS:
+            score = score_topics(judged, qrels, [recipe], no_relevant=no_relevant, missing=missing)
+            row[:] = score[0]
+        else:
             entries = _entries_of(recipe, judged, groups, qrels.grades[judged.rows])
-            _expectation_kernel(recipe.kernel)(
-                entries,
-                (qrels.blocks, qrels.ideal),
-                recipe.constants,
-                scratch,
-                no_relevant,
-                missing,
-                row,
-            )
+            expect = _expectation_kernel(recipe.kernel)
+            expect(entries, ideal, recipe.constants, scratch, *without, row)
     return scores
 
 
