@@ -45,10 +45,13 @@ _HOMES = {name: home for home, name in _IMPORT.findall(_STUB)}
 
 __all__ = sorted(_HOMES)
 
+_REMOVED = {"planner_page": "plot", "plan_instances": "stability", "rbo": "tau_ap"}
+"""Removed names, and the nearest that there is."""
+
 
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
-        near = difflib.get_close_matches(name, __all__, n=1)
+        near = [_REMOVED[name]] if name in _REMOVED else difflib.get_close_matches(name, __all__, 1)
         meant = f": did you mean `sr.{near[0]}`?" if near else ""
         raise AttributeError(f"module 'steadyrank' has no attribute {name!r}{meant}")
     from importlib import import_module

@@ -17,6 +17,7 @@ from steadyrank.stats.planning.reversal import (
     error_rate,
     pair_variances,
     predictive_rate,
+    topics_for_error_rate,
 )
 
 
@@ -101,6 +102,17 @@ def test_a_plug_in_of_the_observed_difference_misleads_where_runs_are_equal():
     assert error_rate(0.0, 1.0, 1.0) == 0.5
 
 
+@pytest.mark.parametrize("rate", [0.001, 0.05, 0.2, 0.49])
+def test_needed_topics_are_the_smallest_that_are_enough(rate):
+    rng = np.random.default_rng(1)
+    gap, variance = rng.uniform(0.001, 0.2, 300), rng.gamma(2, 0.02, 300)
+    needed = topics_for_error_rate(gap, variance, rate)
+    assert (error_rate(gap, variance, needed) <= rate * (1 + 1e-9)).all()
+    more = needed > 1
+    assert (error_rate(gap[more], variance[more], needed[more] - 1) > rate).all()
+    assert (needed == np.floor(needed)).all()
+
+
 def test_no_number_of_topics_makes_a_predictive_rate_small():
     """Against draws: the truth around the observed difference, then an endless second experiment.
 
@@ -130,6 +142,7 @@ def test_degenerate_arguments():
         (lambda: error_rate(0.1, -1, 5), "a variance must be at least 0, got -1"),
         (lambda: error_rate(0.1, 1, 0), "a number of topics must be above 0, got 0"),
         (lambda: predictive_rate(0.1, 1, 5, -2), "a number of topics must be above 0, got -2"),
+        (lambda: topics_for_error_rate(0.1, 1, 0.5), "strictly between 0 and 0.5"),
     ],
 )
 def test_impossible_arguments_are_refused(call, message):

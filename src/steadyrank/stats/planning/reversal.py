@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
-from scipy.special import ndtr
+from scipy.special import ndtr, ndtri
 
 from steadyrank.compute.blas import one_blas_thread
 from steadyrank.errors import InputError, arg
@@ -37,6 +37,7 @@ from steadyrank.stats.pairs.result import (
 )
 from steadyrank.stats.pairs.tests import differences, moments, row_moments
 from steadyrank.stats.pairs.topic_design import Units
+from steadyrank.stats.planning.design import whole_size
 from steadyrank.stats.planning.variance import pair_df
 from steadyrank.stats.run_means import SAME_MEAN
 
@@ -79,6 +80,25 @@ def predictive_rate(
     other = size if other_n is None else np.asarray(other_n, np.float64)
     _check_sizes(size, other)
     return np.asarray(ndtr(-_standardised(difference, variance, 1.0 / (1.0 / size + 1.0 / other))))
+
+
+def topics_for_error_rate(
+    difference: ArrayLike, variance: ArrayLike, rate: float = 0.05
+) -> np.ndarray:
+    """Return the topics per experiment for which a true difference has `error_rate` <= rate.
+
+    ceil(variance (Phi^-1(p) / difference)²) with p = (1 - sqrt(1 - 2 rate)) / 2; at least 1, and
+    infinite where there is no difference. Whole numbers, as floats.
+
+    >>> topics_for_error_rate(0.03, 0.025, 0.05).item()
+    106.0
+    """
+    if not 0.0 < rate < 0.5:
+        raise InputError(f"a target error rate must lie strictly between 0 and 0.5, got {rate}")
+    quantile = float(ndtri(rate / (1.0 + np.sqrt(1.0 - 2.0 * rate))))
+    with np.errstate(divide="ignore"):
+        size = (quantile / _standardised(difference, variance, 1.0)) ** 2
+    return whole_size(size)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
