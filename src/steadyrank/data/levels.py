@@ -282,7 +282,6 @@ def layout_of(there: np.ndarray, n_systems: int) -> Layout:
 
 
 def _largest(groups: np.ndarray) -> np.ndarray:
-    """Return which systems of a judge are in the largest group."""
     known = groups[groups >= 0]
     if not len(known):
         return np.zeros(len(groups), bool)
@@ -290,7 +289,6 @@ def _largest(groups: np.ndarray) -> np.ndarray:
 
 
 def _linked(there: np.ndarray, without: int | None = None) -> np.ndarray:
-    """Return the group of each cell: cells that are linked through topics."""
     if without is not None:
         there = np.delete(there, without, axis=0)
     n, p = there.shape
@@ -366,7 +364,6 @@ def _centred(weights: np.ndarray, group: np.ndarray) -> np.ndarray:
 
 
 def _by_topic(values: np.ndarray, topic: np.ndarray, n: int) -> np.ndarray:
-    """Sums over the rows of each topic: [..., row] to [..., topic]."""
     made = np.zeros((n, *values.shape[:-1]))
     np.add.at(made, topic, np.moveaxis(values, -1, 0))
     return np.moveaxis(made, 0, -1)

@@ -352,7 +352,6 @@ def _is_nan(value: Any) -> bool:
 
 
 def _arrow(column: Any) -> Any:
-    """The column as an Arrow array, or None where Arrow has no type for what it holds."""
     import pyarrow as pa
 
     try:
@@ -401,8 +400,8 @@ class Rows:
     oddities: dict[str, int] = field(default_factory=dict)
     info: dict[str, str] = field(default_factory=dict)
     line_steps: tuple[int, int] = (0, 0)
-    line_of: Callable[[int], int] = lambda row: row + 1
-    """On which line of the file a row stands."""
+    line_of: Callable[[int], int] | None = None
+    """On which line of the file a row stands; None in nested JSON."""
 
 
 def rows_of_table(table: Table, value: What) -> Rows:
@@ -430,7 +429,7 @@ def rows_of_table(table: Table, value: What) -> Rows:
         values,
         run,
         odd if value == "score" else {},
-        line_of=range(len(table)).__getitem__ if table.lines is None else table.lines.__getitem__,
+        line_of=None if table.lines is None else table.lines.__getitem__,
     )
 
 
