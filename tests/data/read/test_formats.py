@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import pytrec_eval
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import steadyrank as sr
@@ -126,6 +126,7 @@ names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=1
 numbers = st.floats(allow_nan=False, allow_infinity=False) | st.integers(-(10**25), 10**25)
 
 
+@settings(deadline=None)
 @given(
     st.dictionaries(names, st.dictionaries(names, numbers, min_size=1), min_size=1), st.booleans()
 )
@@ -322,6 +323,7 @@ def is_plain(name):
 names = st.text(st.characters(codec="utf-8"), min_size=1).filter(is_plain)
 
 
+@settings(deadline=None)
 @given(st.dictionaries(names, st.floats(-9, 9), min_size=1))
 def test_any_names_survive_csv(tmp_path_factory, documents):
     """Cells are quoted, whatever they hold: commas, quotes, newlines."""
