@@ -120,7 +120,7 @@ REMOVED = {
     "compare --family": "each measure is a family: for k measures divide --alpha by k",
     "topics --target": "--json has expected_reversal of each pair: count those above your rate",
     "topics --comparisons": "the level is that of compare: with --baseline for one run's pairs",
-    "topics --level-width": "divide the scores: levels are .01 wide, for scores up to 1",
+    "topics --level-width": "omit it: levels are .01 wide for scores up to 1, 1 wide up to 100",
     **dict.fromkeys(
         [f"simulate --plot-kind {kind}" for kind in ("means", "tau", "significance")],
         "use --plot-kind ranks, or --json, which has the numbers",
