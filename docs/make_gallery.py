@@ -65,16 +65,6 @@ collections = {
     for name, size in {"news": 50, "web": 43, "health": 30, "law": 20, "code": 60,
                        "patents": 25, "chat": 35, "finance": 40, "science": 55, "sports": 30,
                        "travel": 24, "music": 32}.items()}
-
-# Six nights, each a little worse than the one before.
-nights = [
-    {"date": f"2026-01-0{d}T02:00:00+00:00", "baseline": f"night{d - 1}",
-     "candidate": f"night{d}", "sha256": "", "verdict": "pass", "alpha": 0.05,
-     "measures": [{"measure": "nDCG@10", "margin": 0.01, "verdict": "pass",
-                   "difference": -0.003, "interval": [-0.008, 0.002],
-                   "total": -0.003 * d,
-                   "total_interval": [-0.003 * d - 0.008, -0.003 * d + 0.008]}]}
-    for d in range(1, 7)]
 """
 
 RESULTS = {
@@ -98,7 +88,6 @@ RESULTS = {
     "position=0.3, rng=3))",
     "gated": "sr.gate(track.runs[0], track.runs[1], track.qrels, "
     'measures={"AP": 0.05, "nDCG@10": 0.05}, missing="zero")',
-    "history": 'sr.GateHistory(folder="gates", gates=tuple(nights))',
     "planned": "sr.plan(few, minimum_difference=0.1, systems=10)",
     "judged": 'sr.judges(wide.runs, people, {"model": model}, kin="^team1-", n_samples=1000)',
     "stable": 'sr.stability(scores, measure="AP")',
@@ -291,11 +280,6 @@ ENTRIES: dict[tuple[str, str], Entry] = {
         "May this change ship?",
         "One row per measure: a line that crosses its bar, the margin, leaves the verdict open.",
         "sr.plot(gated)",
-    ),
-    ("GateHistory", "history"): Entry(
-        "Do small losses add up?",
-        "Every gate passed, but the sum of the steps is below the margin.",
-        "sr.plot(history)",
     ),
     ("PlanResult", "curves"): Entry(
         "What do the topics of a plan depend on?",

@@ -27,7 +27,6 @@ from steadyrank.data.track.simulated import SimulatedTrack as SimulatedTrack
 from steadyrank.data.track.simulated import TrackModel as TrackModel
 from steadyrank.data.track.simulated import simulated_facets as simulated_facets
 from steadyrank.data.track.simulated import simulated_track as simulated_track
-from steadyrank.data.track.simulated import true_means as true_means
 from steadyrank.data.write import write_qrels as write_qrels
 from steadyrank.data.write import write_run as write_run
 from steadyrank.data.write import write_scores as write_scores

@@ -119,7 +119,8 @@ REMOVED = {
     "datasets --rope": "the interval and wins of the pair (--a, --b) say how large a difference is",
     "compare --family": "each measure is a family: for k measures divide --alpha by k",
     "topics --target": "--json has expected_reversal of each pair: count those above your rate",
-    "topics --comparisons": "the level is that of compare: with --baseline for one run's pairs",
+    "topics --baseline": "--csv has the pairs with each run; report --baseline is about one run",
+    "topics --comparisons": "the level is that of compare over all pairs",
     "topics --level-width": "omit it: levels are .01 wide for scores up to 1, 1 wide up to 100",
     **dict.fromkeys(
         [f"simulate --plot-kind {kind}" for kind in ("means", "tau", "significance")],
@@ -160,7 +161,7 @@ KEYWORDS = {"seed": "rng", "-m": "measures", "samples": "n_samples"}
 ABSENT = {
     "test": "it offers no choice of tests",
     "alpha": "it decides nothing at a level",
-    "baseline": "it compares no pairs of runs",
+    "baseline": "it restricts no pairs to those with one run",
     "rng": "it draws no random numbers",
 }
 """Why a study lacks a keyword that others have."""

@@ -58,7 +58,6 @@ def test_scores_of_several_measures(capsys, pilot):
         low, high = plan["variance_interval"]
         assert low < plan["variance"] < high
         assert plan["topics_interval"][0] < plan["topics"] < plan["topics_interval"][1]
-        assert plan["topics_two_way"] < plan["topics"]
     _, out, _ = call(capsys, "plan", "--scores", pilot, "-m", "P@10", *ASKED, "--format", "json")
     assert json.loads(out)["plans"] == plans[1:]
 

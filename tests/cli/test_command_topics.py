@@ -111,18 +111,6 @@ def test_csv_holds_pairs_or_levels(capsys, scores):
     assert set(rows[0]) >= {"low", "high", "size", "empirical", "error_rate", "fitted"}
 
 
-def test_a_baseline_restricts_the_pairs(capsys, scores):
-    options = ("topics", "--scores", scores, "--trials", "20", "--baseline", "run1")
-    shown = json.loads(call(capsys, *options, "--format", "json")[1])
-    assert [(row["a"], row["b"]) for row in shown["pairs"]] == [
-        (f"run{i}", "run1") for i in (0, 2, 3, 4)
-    ]
-    assert sum(level["pairs"] for level in shown["levels"]) == 10
-    _, out, _ = call(capsys, *options)
-    assert "run1 (baseline)" in out
-    assert out.startswith("On 40 new topics, run4 falls below run1 with")
-
-
 def test_missing_scores_are_told_unless_quiet(capsys, write):
     lines = wide().splitlines()
     cells = lines[5].split(",")
@@ -168,7 +156,7 @@ def test_sizes_are_lists_with_ellipses():
         (("--sizes", "0,5"), "sizes must be whole numbers of at least 1"),
         (("--trials", "0"), "0 is not in the range"),
         (("--target", "0.2"), "--target was removed in 1.1"),
-        (("--baseline", "rum1"), "did you mean 'run1'"),
+        (("--baseline", "run1"), "--baseline was removed in 1.1"),
         (("qrels", "run"), "either QRELS RUN... or scores, not both"),
     ],
 )

@@ -53,7 +53,7 @@ def test_every_command_with_scores_is_tried_here():
         for name in commands()
         if "repeat to join" in " ".join(CliRunner().invoke(group, [name, "--help"]).output.split())
     ]
-    assert set(joining) == {*STUDIES, "components", "reproduce"}, "those two need more data"
+    assert set(joining) == {*STUDIES, "components"}, "which needs more data"
 
 
 def printed(capsys, *arguments):

@@ -38,54 +38,36 @@ CALLS = {
     "gate": lambda **options: sr.gate(*RUNS, QRELS, **{"margin": 0.1, **options}),
     "report": lambda **options: sr.report(RUNS, QRELS, **options),
 }
-NUMBERS = {"alpha": "0.05", "confidence": "0.95", "delta": "0.01", "margin": "0.1"}
-BOUND = {
-    "alpha": ("compare", "topics", "plan", "simulate", "instances", "gate", "judges", "pools"),
-    "confidence": ("stability", "plan", "holes", "pools"),
-    "delta": ("instances",),
-    "margin": ("gate",),
+WRONG = {
+    ("alpha", "0.05", "alpha must be a number, got '0.05': give a number such as 0.05"): (
+        "compare topics plan simulate instances gate judges pools"
+    ),
+    ("confidence", "0.95", "confidence must be a number, got '0.95'"): "stability plan holes pools",
+    ("delta", "0.01", "delta must be a number, got '0.01'"): "instances",
+    ("margin", "0.1", "margin must be a number, got '0.1'"): "gate",
+    ("jobs", "2", "jobs must be a whole number of at least 1, got '2'"): (
+        "compare topics evaluate check simulate holes pools judges"
+    ),
+    ("executor", 2, "executor must be a .*, got 2: for threads give jobs="): (
+        "evaluate check holes pools"
+    ),
+    ("n_samples", "10", "n_samples must be a whole number of at least 1"): (
+        "compare instances judges"
+    ),
+    ("baseline", 0, "unknown run '0'.*: choose from a, b, c"): "compare topics",
+    ("measure", 0, "expected a measure's name, got 0"): "topics stability instances",
 }
+"""Keyword, value and message, and the functions that refuse it."""
 
 
 @pytest.mark.parametrize(
-    ("function", "key"), [(function, key) for key, names in BOUND.items() for function in names]
+    ("function", "wrong"),
+    [(name, wrong) for wrong, names in WRONG.items() for name in names.split()],
 )
-def test_a_number_as_text_is_refused_with_the_remedy(function, key):
-    message = f"^{key} must be a number, got '{NUMBERS[key]}': give a number such as 0.05$"
-    with pytest.raises(sr.InputError, match=message):
-        CALLS[function](**{key: NUMBERS[key]})
-
-
-@pytest.mark.parametrize(
-    "function", ["compare", "topics", "evaluate", "check", "simulate", "holes", "pools", "judges"]
-)
-def test_jobs_as_text_are_refused(function):
-    with pytest.raises(sr.InputError, match="jobs must be a whole number of at least 1, got '2'"):
-        CALLS[function](jobs="2")
-
-
-@pytest.mark.parametrize("function", ["evaluate", "check", "holes", "pools"])
-def test_what_is_no_executor_is_refused(function):
-    with pytest.raises(sr.InputError, match="executor must be a .*, got 2: for threads give jobs="):
-        CALLS[function](executor=2)
-
-
-@pytest.mark.parametrize("function", ["compare", "instances", "judges"])
-def test_samples_as_text_are_refused(function):
-    with pytest.raises(sr.InputError, match="n_samples must be a whole number of at least 1"):
-        CALLS[function](n_samples="10")
-
-
-@pytest.mark.parametrize("function", ["compare", "topics"])
-def test_a_baseline_by_its_place_is_refused(function):
-    with pytest.raises(sr.UnknownNameError, match="unknown run '0'.*: choose from a, b, c"):
-        CALLS[function](baseline=0)
-
-
-@pytest.mark.parametrize("function", ["topics", "stability", "instances"])
-def test_a_measure_that_is_no_name_is_refused(function):
-    with pytest.raises(sr.InputError, match="expected a measure's name, got 0"):
-        CALLS[function](measure=0)
+def test_arguments_of_the_wrong_kind_are_refused_with_the_remedy(function, wrong):
+    key, value, message = wrong
+    with pytest.raises(sr.InputError, match=f"^{message}"):
+        CALLS[function](**{key: value})
 
 
 @pytest.mark.parametrize("function", CALLS)

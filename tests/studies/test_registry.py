@@ -8,7 +8,6 @@ import os
 import subprocess
 import sys
 import tomllib
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -127,39 +126,20 @@ def test_a_study_is_a_folder_and_a_line_on_the_page(toy, tmp_path, drawn_only):
     assert section.answer == ("5 of 10 coins for 3 runs show heads.",), "what was said is left out"
     assert section.means == "Heads agree. Coins are fair."
     assert [figure.alt for figure in section.figures] == ["Bars of coins."]
-    page = (tmp_path / "r.html").read_text("utf-8")
-    assert "Does a coin agree?" in page
-    assert "10 tosses" in page, "samples are told where the numbers come from"
-    assert "5 of 10 coins for 3 runs show heads." in result.sentences
-
-
-def test_it_has_its_bar_and_its_tile_on_the_first_screen(toy, tmp_path, drawn_nowhere):
-    result = sr.report(scores=scores_of(3), out=tmp_path / "r.html", budget="1m")
     first = result.page.first
-    largest = first.bars[0]
-    assert (largest.about, largest.share, largest.link) == ("Other coins", 1.0, "toy")
-    assert first.tiles[-1].text == "coins"
-    assert first.cautions == ("One coin stands on its edge.",)
+    bar = first.bars[0]
+    assert (bar.about, bar.share, bar.link) == ("Other coins", 1.0, "toy")
+    assert (first.tiles[-1].text, first.cautions) == ("coins", ("One coin stands on its edge.",))
     assert first.verdict.startswith("r"), "who has no verdict leaves it to others"
-    page = (tmp_path / "r.html").read_text("utf-8")
-    assert '<a href="#toy">Other coins</a>' in page
-    assert "<strong>10</strong> <span>coins</span>" in page
-    assert [row.about for row in result.page.pairs.rows][-1] == "By coin"
     assert result.page.pairs.text("{coin}", 0, 1) == "heads"
-
-
-def test_its_findings_are_those_of_the_report(toy, tmp_path, drawn_nowhere):
-    result = sr.report(scores=scores_of(3), out=tmp_path / "r.html", budget="1m")
+    page = (tmp_path / "r.html").read_text("utf-8")
+    for text in ("Does a coin agree?", "10 tosses", '<a href="#toy">Other coins</a>'):
+        assert text in page
     told = json.loads(report_text(result, "json"))
     own = {one["id"]: one for one in told["findings"] if one["id"].startswith("toy.")}
     assert list(own) == ["toy.edge", "toy.swap", "toy.coins", "toy.heads"]
     assert own["toy.swap"]["values"] == {"share": 1.0}
-    assert own["toy.coins"]["text"] == "10 coins."
-    assert told["studies"][-1] == "toy"
-    assert told["n_samples"]["toy"] == 10
-    terminal = report_text(result, "table")
-    assert "Pairs of runs that swap: other coins 100%, other topics" in terminal
-    assert "10 coins." in terminal
+    assert "Pairs of runs that swap: other coins 100%" in report_text(result, "table")
 
 
 def test_it_says_why_not(toy, tmp_path, drawn_nowhere):
@@ -200,19 +180,6 @@ def test_the_command_line_lists_it_without_importing_it(toy):
     assert "loaded []" in done.stdout
 
 
-def test_without_its_line_nobody_knows_it(toy, monkeypatch):
-    monkeypatch.setattr(registry, "STUDIES", registry.STUDIES[:-1])
-    result = importlib.import_module("toy_study.view").ToyResult(tosses=(1,))
-    with pytest.raises(sr.InputError, match="no plot of a ToyResult"):
-        sr.plot(result)
-
-
-def test_a_study_that_no_report_can_run_has_no_section():
-    (gate,) = (study for study in registry.STUDIES if study.name == "gate")
-    assert gate.section == ""
-    assert gate not in registry.studies_by_place() + registry.studies_by_turn()
-
-
 @pytest.mark.parametrize("study", registry.studies_by_place(), ids=lambda study: study.name)
 def test_every_study_describes_its_part(study):
     part = study.part
@@ -224,11 +191,6 @@ def test_every_study_describes_its_part(study):
         assert kinds
 
 
-def test_studies_that_take_time_take_turns():
-    costly = [study for study in registry.studies_by_turn() if study.part.samples]
-    assert len({study.turn for study in costly}) == len(costly) > 5
-
-
 def test_every_folder_is_in_the_list_and_in_the_contract():
     studies = ROOT / "src" / "steadyrank" / "studies"
     folders = {path.parent.name for path in studies.glob("*/__init__.py")}
@@ -237,7 +199,3 @@ def test_every_folder_is_in_the_list_and_in_the_contract():
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
     (independent,) = (c for c in contracts["contracts"] if c["type"] == "independence")
     assert {name.rpartition(".")[2] for name in independent["modules"]} == folders
-
-
-def test_a_study_without_plots_has_none():
-    assert replace(TOY, name="check", folder="").plots == {}

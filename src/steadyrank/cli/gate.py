@@ -133,7 +133,7 @@ def _show_history(folder: str | None, files: tuple[str, ...], output: Output) ->
     from steadyrank.studies.gate.view import history_text
 
     history = read_history(folder)
-    output.draw(history)
+    output.draw(history)  # refused: it has no figure
     output.show(history_text, history)
 
 

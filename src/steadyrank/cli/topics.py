@@ -56,7 +56,6 @@ study_options = opt.options(
         "--alpha = 0.05": "Test at this level of significance over all comparisons together.",
         "--beta = 0.2": "Compute the topics required for this probability of missing a difference: "
         "1 - power.",
-        "--baseline RUN": "Show every run against this one only.",
         "--binning [first|both] = first": "Take the difference level of a pair in a split from the "
         "first set, or from each in turn.",
     }

@@ -144,6 +144,10 @@ def test_a_control_removes_what_it_explains():
         controlled.strength[controlled.runs.index(effect.run)]
         - plain.strength[plain.runs.index(effect.run)]
     )
+    told = {one["id"]: one["values"] for one in plain.to_dict()["findings"]}
+    first = [found.runs[found.order[0]] for found in (plain, controlled)]
+    expected = {"leader": first[1], "otherwise": first[0]} if first[0] != first[1] else None
+    assert told.get("battles.controls_leader") == expected
     with pytest.raises(sr.UnknownNameError, match="length"):
         sr.battles(found, control="lengt")
 

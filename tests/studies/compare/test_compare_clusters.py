@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pytest
 import statsmodels.api as sm
+from test_compare import assert_one_family
 
 import steadyrank as sr
 from steadyrank.cli import run
@@ -29,26 +30,6 @@ def cluster_scores(n_clusters=24, seed=1, n_runs=4, measures=("AP",), lead=0.06)
     ).with_topic_info(cluster=clusters)
 
 
-def coherent(result):
-    """Marks, intervals, letters and simultaneous ranks tell one family; own ranks lie inside."""
-    low, high = result.interval.T
-    assert ((low > 0) | (high < 0)).tolist() == result.significant.tolist()
-    assert (result.pvalue_adjusted[result.significant] <= result.alpha).all()
-    beaten = np.zeros((len(result.runs),) * 2, bool)
-    for (a, b), gap in zip(
-        result.pairs[result.significant], result.difference[result.significant], strict=True
-    ):
-        beaten[(a, b) if gap > 0 else (b, a)] = True
-    simultaneous = np.stack([1 + beaten.sum(axis=0), len(beaten) - beaten.sum(axis=1)], axis=1)
-    assert result.rank_set_simultaneous.tolist() == simultaneous.tolist()
-    assert (result.rank_set[:, 0] >= simultaneous[:, 0]).all()
-    assert (result.rank_set[:, 1] <= simultaneous[:, 1]).all()
-    assert (result.tier[result.could_be_first] == 1).all()
-    for a, b in result.pairs:
-        shares = bool(set(result.letters[a]) & set(result.letters[b]))
-        assert shares != (beaten[a, b] or beaten[b, a])
-
-
 @pytest.mark.parametrize("test", ["t", "randomization", "bootstrap"])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_every_figure_comes_from_one_clustered_family(test, weighted):
@@ -57,7 +38,7 @@ def test_every_figure_comes_from_one_clustered_family(test, weighted):
         weight = np.random.default_rng(3).uniform(0.5, 4, len(scores.topics))
         scores = scores.with_topic_info(weight=weight)
     result = sr.compare(scores, test=test)
-    coherent(result)
+    assert_one_family(result)
     assert (result.n_clusters, result.effective_topics is not None) == (24, weighted)
     weights = weight if weighted else None
     for p, (a, b) in enumerate(result.pairs):
@@ -104,7 +85,7 @@ def test_missing_scores_leave_the_t_test_pair_by_pair():
     )
     result = sr.compare(gaps)
     assert (result.correction, result.n[0]) == ("holm", len(scores.topics) - 6)
-    coherent(result)
+    assert_one_family(result)
     z = values[0, 0] - values[0, 1]
     fit = mean_difference(z, clusters=np.array(scores.topic_info["cluster"]))
     assert result.difference[0] == pytest.approx(fit.mean)

@@ -7,6 +7,7 @@ import json
 
 import numpy as np
 import pytest
+from test_compare import assert_one_family
 
 import steadyrank as sr
 from steadyrank.data.facets import averaged_facets
@@ -160,16 +161,7 @@ def test_the_last_by_every_judge_is_not_among_the_first():
     assert (np.nan_to_num(np.abs(result.interval)) <= 4).all()
     assert (result.mean_interval >= 1).all()
     assert (result.mean_interval <= 5).all()
-    outside = (result.interval[:, 0] > 0) | (result.interval[:, 1] < 0)
-    np.testing.assert_array_equal(outside, result.significant)
-    np.testing.assert_array_equal(result.could_be_first, result.rank_set[:, 0] == 1)
-    assert (result.tier[result.could_be_first] == 1).all()
-    ordered = result.tier[result.order]
-    assert (np.diff(ordered) >= 0).all()
-    wins = {tuple(pair) for pair in result.pairs[result.significant].tolist()}
-    for a, b in wins:  # own sets hold what all pairs claim
-        worse = b if result.mean[a] > result.mean[b] else a
-        assert result.rank_set[worse, 0] > 1
+    assert_one_family(result)
 
 
 def test_one_judge_is_named():
@@ -305,14 +297,4 @@ def test_decisions_limits_and_ranks_agree(seed, fixed):
     cells = quality + own + rng.normal(size=(7, 40, own.shape[2]))
     cells[rng.random(cells.shape) < 0.15 * (seed % 3)] = np.nan
     result = sr.compare(scores_of(cells), fixed=fixed)
-    low, high = np.nan_to_num(result.interval, nan=0.0).T
-    np.testing.assert_array_equal(result.significant, (low > 0) | (high < 0))
-    sets, wide = result.rank_set, result.rank_set_simultaneous
-    assert (wide[:, 0] <= sets[:, 0]).all()
-    assert (sets[:, 1] <= wide[:, 1]).all()
-    assert (sets[:, 0] <= result.rank).all()
-    assert (result.rank <= sets[:, 1]).all()
-    np.testing.assert_array_equal(result.could_be_first, sets[:, 0] == 1)
-    assert (result.tier[result.could_be_first] == 1).all()
-    assert (np.diff(result.tier[result.order]) >= 0).all()
-    assert result.lead.significant == (not result.could_be_first[result.lead.second])
+    assert_one_family(result)

@@ -358,10 +358,10 @@ def test_a_pair_that_was_asked_for_comes_first_and_with_its_table():
 def test_figures_name_the_best_and_count_the_rest():
     result = sr.datasets(frame(60, gap=0.05, long_names=True), n_samples=500)
     (ax,) = sr.plot(result).axes
-    assert len(ax.get_yticklabels()) == 25
-    assert "35 more runs below" in ax.get_xlabel()
+    assert len(ax.get_yticklabels()) == 30
+    assert "30 more runs below" in ax.get_xlabel()
     firsts = int(result.could_be_first.sum())
-    drawn = sum(bool(result.could_be_first[i]) for i in result.order[:25])
+    drawn = sum(bool(result.could_be_first[i]) for i in result.order[:30])
     assert f"{firsts - drawn or 'none'} of them could be first" in ax.get_xlabel()
     (ax,) = sr.plot(result, kind="forest").axes
     assert [label.get_text() for label in ax.get_yticklabels()][-2:] == [

@@ -318,39 +318,6 @@ def test_odd_pairs_are_flagged():
     assert (tenth.count == 2 * 20).all()
 
 
-def test_a_baseline_shows_its_pairs_and_leaves_levels_alone():
-    scores = make_scores()
-    everything, against = (
-        sr.topics(scores, n_trials=50),
-        sr.topics(scores, n_trials=50, baseline="run2"),
-    )
-    assert [row["a"] for row in against.rows()] == ["run0", "run1", "run3", "run4", "run5"]
-    assert {row["b"] for row in against.rows()} == {"run2"}
-    for level, other in zip(everything.levels, against.levels, strict=True):
-        np.testing.assert_array_equal(level.count, other.count)
-        assert level.pairs == other.pairs
-    by_pair = {(row["a"], row["b"]): row for row in everything.rows()}
-    mine = {row["a"]: row for row in against.rows()}
-    # Five comparisons take fewer topics than fifteen; all else is the same.
-    expected, found = by_pair["run0", "run2"], mine["run0"]
-    needs = ("topics_needed", "topics_needed_interval")
-    assert {key: found[key] for key in found if key not in needs} == {
-        key: expected[key] for key in expected if key not in needs
-    }
-    assert found["topics_needed_interval"][0] < expected["topics_needed_interval"][0]
-    assert (everything.comparisons, against.comparisons) == (15, 5)
-    assert mine["run4"]["difference"] == pytest.approx(-by_pair["run2", "run4"]["difference"])
-    for result in (everything, against):
-        for p, (a, b) in enumerate(result.pairs.tolist()):
-            assert result.pair(a, b) == result.pair(b, a) == p
-    with pytest.raises(sr.InputError, match="'run1' and 'run1' are not a pair of this result"):
-        everything.sentence("run1", "run1")
-    with pytest.raises(sr.InputError, match="'run0' and 'run1' are not a pair of this result"):
-        against.sentence("run0", "run1")
-    with pytest.raises(sr.UnknownNameError, match="did you mean 'run0'"):
-        against.sentence("rum0", "run2")
-
-
 def test_the_answer_in_words():
     """Two runs, t = 1 on 50 topics: Student's law at .65, the constant of a typical table."""
     z = np.random.default_rng(0).normal(size=50)
@@ -396,17 +363,6 @@ def test_the_pairs_that_swap_are_counted_as_selected():
     assert f"{count} of {len(a):,} pairs would be reversed" in VIEW.text(result, "table")
 
 
-def test_frames_have_a_row_for_each_pair_or_each_level_and_size():
-    result = sr.topics(make_scores(4, 40), n_trials=20)
-    assert len(result.to_frame()) == 6
-    curves = result.to_frame("levels")
-    assert len(curves) == 21 * len(result.sizes)
-    assert {"low", "size", "empirical", "empirical_error", "fitted"} <= set(curves)
-    assert ">run0</td>" in result._repr_html_()
-    with pytest.raises(sr.UnknownNameError, match="did you mean 'levels'"):
-        result.to_frame("level")
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -414,7 +370,6 @@ def test_frames_have_a_row_for_each_pair_or_each_level_and_size():
         ({"sizes": []}, "sizes: name at least one"),
         ({"sizes": [0, 5]}, "sizes must be whole numbers of at least 1"),
         ({"binning": "second"}, "unknown binning 'second'"),
-        ({"baseline": "rum1"}, "did you mean 'run1'"),
         ({"measure": "PA"}, "unknown measure 'PA'"),
         ({"jobs": 0}, "jobs must be a whole number of at least 1"),
     ],
@@ -456,10 +411,15 @@ def test_topics_needed_are_for_the_family_that_decides():
     assert "at alpha 0.05 over 153 comparisons requires" in family.sentence()
     assert alone.test_words().endswith("at alpha 0.05")
     assert alone.significant.sum() > family.significant.sum()
-    against = sr.topics(scores, n_trials=10, baseline="run0")
-    other = sr.compare(scores, baseline="run0")
-    assert against.comparison_alpha == other.comparison_alpha < 0.05
-    assert against.significant.tolist() == other.significant.tolist()
+    against = sr.topics(scores, n_trials=10, decided=sr.compare(scores, baseline="run0"))
+    assert against.comparisons == 17
+    assert alone.comparison_alpha > against.comparison_alpha > family.comparison_alpha
+    for p, (a, b) in enumerate(family.pairs.tolist()):
+        assert family.pair(a, b) == family.pair(b, a) == p
+    with pytest.raises(sr.InputError, match="'run1' is one run: name two"):
+        family.sentence("run1", "run1")
+    with pytest.raises(sr.UnknownNameError, match="did you mean 'run0'"):
+        family.sentence("rum0", "run2")
 
 
 def test_a_pair_that_may_be_equal_has_no_interval_and_one_number_for_readers():

@@ -205,7 +205,7 @@ def _assembled(parts: Sequence[_RunHoles], qrels: Qrels, depth: int) -> Lists:
         runs=tuple(part.run.name for part in parts),
         depth=depth,
         lengths=np.stack([part.lengths for part in parts]),
-        judged=_joined([part.judged for part in parts]),
+        judged=joined_entries([part.judged for part in parts]),
         open=CellEntries(
             np.searchsorted(cell[within], np.arange(len(sizes) + 1)), ranks[within], rows
         ),
@@ -230,7 +230,8 @@ def _named(parts: Sequence[_RunHoles], rows: np.ndarray, n_holes: int) -> Ids:
     return join_ids(found).take(np.argsort(order))
 
 
-def _joined(parts: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]]) -> CellEntries:
+def joined_entries(parts: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]]) -> CellEntries:
+    """Join the blocks, ranks and rows of several runs."""
     firsts = np.cumsum([0, *(len(ranks) for _, ranks, _ in parts)], dtype=np.int64)
     blocks = [part[0][:-1] + first for part, first in zip(parts, firsts, strict=False)]
     return CellEntries(

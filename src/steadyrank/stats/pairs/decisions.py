@@ -132,22 +132,47 @@ class Placed:
     """Base of results with decisions by run."""
 
     __slots__ = ()
-    own: OwnDecisions
+    runs: tuple[str, ...]
+    rank: np.ndarray
+    own: OwnDecisions | None
+    """None with a baseline, whose rivals are not compared with each other."""
+    rank_set_simultaneous: np.ndarray
+    letters: tuple[str, ...]
+    pairs: np.ndarray
+    significant: np.ndarray
 
     @property
     def rank_set(self) -> np.ndarray:
-        """[run, 2]: lowest and highest possible rank by the run's own comparisons."""
-        return self.own.rank_set
+        """[run, 2]: lowest and highest possible rank by its own comparisons; 0 with a baseline."""
+        return np.zeros((len(self.runs), 2), int) if self.own is None else self.own.rank_set
 
     @property
     def could_be_first(self) -> np.ndarray:
         """[run]: whether the rank set begins at 1."""
-        return self.own.could_be_first
+        return np.asarray(self.rank_set[:, 0] == 1)
 
     @property
     def tier(self) -> np.ndarray:
         """[run]: 1 for the best run and those down to the last that it does not beat, and so on."""
-        return self.own.tier
+        return np.zeros(len(self.runs), int) if self.own is None else self.own.tier
+
+    @property
+    def n_different(self) -> np.ndarray:
+        """[run]: number of runs that it differs from significantly."""
+        return np.bincount(self.pairs[self.significant].ravel(), minlength=len(self.runs))
+
+    def place_row(self, row: int) -> dict[str, Any]:
+        """Return where a row may stand, with the keys of JSON; None with a baseline."""
+        known, sets = self.own is not None, (self.rank_set, self.rank_set_simultaneous)
+        own, together = (ends[row].tolist() if known else None for ends in sets)
+        return {
+            "rank": int(self.rank[row]),
+            "rank_set": own,
+            "rank_set_simultaneous": together,
+            "could_be_first": bool(self.rank_set[row, 0] == 1) if known else None,
+            "tier": int(self.tier[row]) or None,
+            "group": self.letters[row] if self.letters else None,
+        }
 
 
 def own_decisions(

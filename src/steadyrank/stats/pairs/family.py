@@ -40,7 +40,7 @@ class Lead(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class Family:
+class Family(decisions.Placed):
     """Decisions about all pairs of rows (`runs`), or about all rows and a baseline."""
 
     runs: tuple[str, ...]
@@ -75,43 +75,9 @@ class Family:
     """Whether these are all sign patterns."""
     seed: int
 
-    @property
-    def rank_set(self) -> np.ndarray:
-        """[row, 2]: the ranks that its own comparisons leave to each; 0 with a baseline."""
-        return np.zeros((len(self.runs), 2), int) if self.own is None else self.own.rank_set
-
-    @property
-    def could_be_first(self) -> np.ndarray:
-        """Whether each row's rank set begins at 1."""
-        return np.asarray(self.rank_set[:, 0] == 1)
-
-    @property
-    def tier(self) -> np.ndarray:
-        """1 for the best and those down to the last that it does not beat, and so on."""
-        return np.zeros(len(self.runs), int) if self.own is None else self.own.tier
-
-    @property
-    def n_different(self) -> np.ndarray:
-        """Number of rows that each row differs from significantly."""
-        return np.bincount(self.pairs[self.significant].ravel(), minlength=len(self.runs))
-
     def parts(self) -> dict[str, Any]:
         """Return the fields by name, for a result that has more of them."""
         return {field.name: getattr(self, field.name) for field in fields(Family)}
-
-    def place_row(self, row: int) -> dict[str, Any]:
-        """Return where a row may stand, with the keys of JSON; None with a baseline."""
-        known, sets = self.own is not None, (self.rank_set, self.rank_set_simultaneous)
-        first, together = (ends[row].tolist() if known else None for ends in sets)
-        return {
-            "rank": int(self.rank[row]),
-            "rank_set": first,
-            "rank_set_simultaneous": together,
-            "could_be_first": bool(self.could_be_first[row]) if known else None,
-            "tier": int(self.tier[row]) or None,
-            "group": self.letters[row] if self.letters else None,
-            "n_different": int(self.n_different[row]),
-        }
 
     def pair_rows(self, **columns: np.ndarray) -> Iterator[dict[str, Any]]:
         """Return one dictionary per pair, with more columns in front."""
@@ -156,7 +122,7 @@ def family_of(
         own=own if leads else None,
         rank_set_simultaneous=decisions.rank_sets(wins),
         letters=tuple(letters or ()),
-        lead=_lead(means, leads[0], together, own) if leads else None,
+        lead=lead_of(means, leads[0], together, own) if leads else None,
         pairs=pairs,
         difference=tests.difference,
         interval=decisions.agreeing_intervals(limits, claimed, math.inf),
@@ -170,7 +136,7 @@ def family_of(
     )
 
 
-def _lead(
+def lead_of(
     means: np.ndarray, two: tuple[int, int], together: MaxT, own: decisions.OwnDecisions
 ) -> Lead:
     """Return the two best rows, with limits that agree with whether the second could be first."""

@@ -100,6 +100,8 @@ class BattlesResult(Family, Framed):
     """The first and the second model, and the prompt, of the battles to run next."""
     turned: dict[str, float]
     """Share of the pairs that another way of fitting orders otherwise, by what is changed."""
+    other_leaders: dict[str, tuple[str, str]]
+    """The strongest model by both ways of fitting, by what is changed."""
     simultaneous: bool = False
     """Whether tables show the ranks that hold for all models at once."""
 
@@ -153,6 +155,7 @@ class BattlesResult(Family, Framed):
                 "standard_error": float(self.standard_error[i]),
                 "win_rate": float(self.win_rate[i]),
                 **self.place_row(i),
+                "n_different": int(self.n_different[i]),
                 "battles": int(self.n_fought[i]),
                 "rank_set_other_judges": None if others is None else others.rank_set[i].tolist(),
                 "could_be_first_other_judges": None

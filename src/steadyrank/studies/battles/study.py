@@ -156,7 +156,7 @@ def battles(
     chosen = next_pairs(found.fit, undecided, next_battles)
     fights = _fights(found)
     effects = list(_effects(found))
-    needed = _needed(found, family)
+    needed, others = _needed(found, family), other_fits(found)
     return BattlesResult(
         **family.parts(),
         ties=ties,
@@ -186,7 +186,11 @@ def battles(
         next_battles=found.battles.on_new_prompts(chosen),
         turned={
             name: share_turned(*(own[pairs[:, 0]] - own[pairs[:, 1]] for own in both))
-            for name, both in other_fits(found).items()
+            for name, both in others.items()
+        },
+        other_leaders={
+            name: (names[int(np.argmax(plain))], names[int(np.argmax(other))])
+            for name, (plain, other) in others.items()
         },
     )
 

@@ -14,7 +14,16 @@ from steadyrank.present.cells import name as name_cell
 from steadyrank.present.cells import signed_interval
 from steadyrank.present.json import picked
 from steadyrank.present.page import Tile
-from steadyrank.present.view import Col, FigureSpec, Finding, TableSpec, View, Words, literal
+from steadyrank.present.view import (
+    Assumption,
+    Col,
+    FigureSpec,
+    Finding,
+    TableSpec,
+    View,
+    Words,
+    literal,
+)
 from steadyrank.stats.planning.needed_topics import MOST_SHOWN
 from steadyrank.stats.planning.reversal import swap_share
 from steadyrank.studies.battles.result import TIES, BattlesResult
@@ -33,13 +42,29 @@ from steadyrank.words import (
 MOST_PAIRS, TOP = 45, 6
 """Largest number of pairs that a command lists, and of models whose strengths it shows by judge."""
 
+ANOTHER_LEADS = 1.5
+"""Weight of an assumption under which another model would lead."""
+
 NOTICEABLE = 1.15
 """Ratio of standard errors from which on shared prompts are worth a sentence."""
 
 
 def findings(result: BattlesResult) -> list[Finding]:
     """Return the verdict, the lead, the price of shared prompts, and what else there is."""
-    return [verdict(result), *_lead(result), *_next(result), *_effects(result), *_fit(result)]
+    first = [verdict(result), *_lead(result), *_other_leaders(result), *_next(result)]
+    return [*first, *_effects(result), *_fit(result)]
+
+
+def _other_leaders(result: BattlesResult) -> Iterator[Finding]:
+    """Say by which other way of fitting another model would be the strongest."""
+    for name, (plain, other) in result.other_leaders.items():
+        is_done = result.ties != "half" if name == "ties" else bool(result.controls)
+        if plain != other and result.baseline is None and not is_done:
+            id, how = "controls", f"Controlled for {name}"
+            if name == "ties":
+                id, how = "ties", "With Davidson's model of ties"
+            text = f"{how}, {other} leads; otherwise {plain} does."
+            yield Finding(f"battles.{id}_leader", text, {"leader": other, "otherwise": plain})
 
 
 def verdict(result: BattlesResult) -> Finding:
@@ -338,6 +363,7 @@ def _front(result: BattlesResult, others: Findings) -> Front:
         verdict=said["battles.verdict"],
         line=said.get("battles.lead"),
         board=None if result.own is None else board,
+        assumption=next((Assumption(own, ANOTHER_LEADS) for own in _other_leaders(result)), None),
         cautions=tuple(own for id, own in said.items() if id == "battles.circles"),
         swap=first[1],
         more_swaps=tuple(more),

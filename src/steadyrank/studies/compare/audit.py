@@ -7,7 +7,7 @@ is of false claims by the whole family of comparisons.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -20,13 +20,10 @@ from steadyrank.errors import InputError
 from steadyrank.measures.arguments import data_first
 from steadyrank.measures.evaluate import scores_of
 from steadyrank.notebook import Exhibit, shown_by
-from steadyrank.stats.pairs import decisions
-from steadyrank.stats.pairs.family import FamilyAudit, audit_family
-from steadyrank.stats.pairs.max_t import max_t
+from steadyrank.stats.pairs.family import FamilyAudit, audit_family, family_of
 from steadyrank.stats.pairs.resampled import randomization, studentized_bootstrap
 from steadyrank.stats.pairs.result import PairTests, all_pairs, pairs_with
 from steadyrank.stats.pairs.tests import paired_t, sign_test, wilcoxon
-from steadyrank.stats.run_means import in_order
 from steadyrank.studies.compare.correcting import CompareSettings, default_correction
 from steadyrank.studies.compare.result import CompareResult, Correction
 from steadyrank.words import counted
@@ -190,22 +187,15 @@ def audit_tests(
             complete,
             pairs,
             correction=chosen,
-            tier=None if base is not None else _tiers(complete, scores.runs, alpha, seed),
+            tier=None
+            if base is not None
+            else family_of(complete, scores.runs, alpha=alpha, seed=seed).tier,
             alpha=alpha,
             n_topics=size,
             seed=seed,
             jobs=jobs,
         ),
     )
-
-
-def _tiers(scores: np.ndarray, runs: Sequence[str], alpha: float, seed: int) -> np.ndarray:
-    """Return the tiers of complete scores, as in `compare`."""
-    pairs, means = all_pairs(len(scores)), scores.mean(axis=1)
-    own = max_t(scores, pairs, alpha=alpha, seed=seed).own
-    lead = np.sign(means[pairs[:, 0]] - means[pairs[:, 1]])
-    claimed = decisions.own_claims(lead, pairs, own, means, alpha)
-    return decisions.own_decisions(pairs, claimed, means, in_order(means, runs)).tier
 
 
 def audited(result: CompareResult, settings: CompareSettings) -> CompareResult:

@@ -146,14 +146,11 @@ def _warn_if_too_few_samples(
     corrects = settings.test not in SIMULTANEOUS and correction in ("holm", "bonferroni")
     if n_samples is None or not corrects or size / (1 + n_samples) < settings.alpha:
         return
-    problem = (
-        "cannot give p-values small enough"
-        if settings.mode == "sound"
-        else "give p-values of 0, which pass any correction, or none that are small enough,"
-    )
+    small = "small enough" if settings.mode == "sound" else "small enough but 0"
     warn(
-        f"{n_samples} samples {problem} for {correction} over {size} comparisons: take more than "
-        f"{math.ceil(size / settings.alpha)} samples, correction bh, or randomized-tukey"
+        f"{n_samples} samples cannot give p-values {small} for {correction} over {size} "
+        f"comparisons: take more than {math.ceil(size / settings.alpha)} samples, correction bh, "
+        "or randomized-tukey"
     )
 
 

@@ -343,9 +343,9 @@ def segments(result: CompareResult) -> Finding | None:
     return Finding("compare.segments", text, values)
 
 
-ANOTHER_LEADS, NOTHING_KNOWN, UNSEEN_SPREAD, LEAST = 1.5, 3.0, 1.2, 0.5
-"""Weights of assumptions: another row would lead; other judges are unknown; the spread of the
-leader's runs is unknown; the assumption changes little."""
+ANOTHER_LEADS, NOTHING_KNOWN, LEAST = 1.5, 3.0, 0.5
+"""Weights of assumptions: another row would lead; other judges are unknown; the assumption changes
+little."""
 
 LARGER_ERROR = 1.2
 """Above this ratio of the error to the error over topics, judges dominate the interval's width."""
@@ -393,22 +393,11 @@ def _one_measure(results: Results) -> Assumption | None:
     return None
 
 
-def _one_instance(results: Results) -> Assumption | None:
-    """Say that the leader has one run, where other systems have several."""
-    result = results[0]
-    leader = result.order[0]
-    if not result.n_instances or result.n_instances[leader] > 1 or max(result.n_instances) < 2:
-        return None
-    name = result.runs[leader]
-    text = f"{name} has a single run: how much its runs vary is unknown."
-    return Assumption(Finding("compare.one_instance", text, {"system": name}), UNSEEN_SPREAD)
-
-
 def assumption(results: Results) -> Assumption | None:
     """Return what would change the verdict most; with a baseline only the judges count."""
     if results[0].baseline is not None:
         return _judges(results)
-    return weakest(entry(results) for entry in (_judges, _one_measure, _one_instance))
+    return weakest(entry(results) for entry in (_judges, _one_measure))
 
 
 CITED = {

@@ -37,19 +37,10 @@ from steadyrank.stats.run_means import (
     intervals_as_picked,
     ranks_of,
 )
+from steadyrank.studies.compare import findings as say
 from steadyrank.studies.compare.audit import audited
 from steadyrank.studies.compare.correcting import CompareSettings
-from steadyrank.studies.compare.findings import (
-    Results,
-    assumption,
-    cautions,
-    detectable,
-    first,
-    lead,
-    ranked,
-    significant,
-    verdict,
-)
+from steadyrank.studies.compare.findings import Results
 from steadyrank.studies.compare.result import CompareResult, Correction, Test
 from steadyrank.studies.compare.study import compare_each
 from steadyrank.studies.compare.view import AGAINST, RUNS, VIEW
@@ -88,8 +79,8 @@ def front(result: CompareResult, *, n_runs: int, study: str, link: str) -> Front
     compare the best only.
     """
     return Front(
-        verdict=verdict(result, n_runs, study),
-        line=lead(result, study),
+        verdict=say.verdict(result, n_runs, study),
+        line=say.lead(result, study),
         board=_board(result, link, n_runs),
         cautions=_cautions(result, "gaps", "audit"),
         tiles=tuple(_tiles(result, study)),
@@ -98,11 +89,11 @@ def front(result: CompareResult, *, n_runs: int, study: str, link: str) -> Front
 
 def _cautions(result: CompareResult, *names: str) -> tuple[Finding, ...]:
     ids = {f"compare.{name}" for name in names}
-    return tuple(caution for caution in cautions(result) if caution.id in ids)
+    return tuple(caution for caution in say.cautions(result) if caution.id in ids)
 
 
 def _board(result: CompareResult, link: str, n_rows: int) -> Board:
-    order = ranked(result)
+    order = say.ranked(result)
     shown = order[:ROWS]
     if result.baseline is not None and (own := result.runs.index(result.baseline)) not in shown:
         shown = [*shown[: ROWS - 1], own]
@@ -128,13 +119,13 @@ def against_baseline(result: CompareResult) -> dict[int, str]:
 
 
 def _tiles(result: CompareResult, study: str) -> list[Tile]:
-    found, made = significant(result), []
+    found, made = say.significant(result), []
     if result.baseline is None and len(result.pairs) > 1:
         made.append(significance_tile(f"{study}.significant", result.significant, **found.values))
     carried = result.leader_fragility()
     if carried is not None:
         made.append(fragility_tile(study, carried, result.units[:-1]))
-    smallest = detectable(result)
+    smallest = say.detectable(result)
     if 0.0 < smallest < math.inf:
         pair = ", mean pair" if len(result.pairs) > 1 else ""
         made.append(
@@ -273,7 +264,7 @@ def _body(scores: Scores, findings: Findings) -> Body:
         what = "Every run compared with the baseline."
         return Body(figures=(Drawing("baseline", what, result, "intervals"),), tables=made)
     drawing = Drawing("ranks", "Possible ranks of each run.", result, "ranks")
-    return Body(answer=(first(result, MOST_NAMED),), figures=(drawing,), tables=made)
+    return Body(answer=(say.first(result, MOST_NAMED),), figures=(drawing,), tables=made)
 
 
 def _leaderboard_table(scores: Scores, result: CompareResult) -> Table:
@@ -321,16 +312,15 @@ LEADERBOARD = Part(
     title="Leaderboard",
     question="Who leads, and who might?",
     means=(
-        "Runs are ordered by their mean over topics. All pairs of runs, or all runs and the "
-        "baseline, are compared by paired tests that are corrected together; letters, marks and "
-        "intervals of differences follow from these. The ranks of a run, its tier and whether it "
-        "could be first follow from its comparisons with all others, corrected for these alone."
+        "Runs are ordered by their mean over topics. Letters, marks and intervals of differences "
+        "follow from paired tests of all pairs, or of all runs and the baseline, corrected "
+        "together. The ranks of a run, its tier and whether it could be first follow from its own "
+        "comparisons with all others, corrected for these alone."
     ),
     means_not=(
-        "Runs whose intervals overlap may differ significantly: topics are hard or easy for all "
-        "runs, which the paired tests take into account and the intervals of means do not. Runs "
-        "that share a letter are not necessarily equal. The same scores selected the leader and "
-        "gave its mean, so that its mean on new topics is expected to be lower."
+        "Runs whose intervals overlap may differ significantly: paired tests take into account "
+        "that topics are hard or easy for all runs. Runs that share a letter are not necessarily "
+        "equal. The leader's mean on new topics is expected to be lower, as these selected it."
     ),
     body=_body,
     run=lambda job: job.material.scores,
@@ -372,7 +362,7 @@ def _front(results: Results, findings: Findings) -> Front:
         tiles = [tile for tile in _tiles(result, "compare") if tile.id == "compare.detectable"]
         return Front(cautions=_cautions(result, "gaps"), tiles=tuple(tiles))
     made = front(result, n_runs=n_runs, study="compare", link="evaluate")
-    return replace(made, assumption=assumption(results))
+    return replace(made, assumption=say.assumption(results))
 
 
 def _tests(results: Results, findings: Findings) -> list[Finding]:
@@ -429,7 +419,7 @@ def _run_systems(job: Job) -> CompareResult:
 def _front_of_systems(result: CompareResult, findings: Findings) -> Front:
     # The cautions about the scores are those of the comparison of runs.
     made = front(result, n_runs=len(result.runs), study="systems", link="systems")
-    return replace(made, cautions=(), assumption=assumption([result]))
+    return replace(made, cautions=(), assumption=say.assumption([result]))
 
 
 SYSTEMS = View(
@@ -443,7 +433,7 @@ SYSTEMS = View(
         ),
         means_not="The best single run may be of another system: it is partly the luckiest.",
     ),
-    findings=lambda results: [replace(first(results[0], MOST_NAMED), id="systems.first")],
+    findings=lambda results: [replace(say.first(results[0], MOST_NAMED), id="systems.first")],
     tables=(replace(RUNS, id="systems-board"), replace(AGAINST, id="systems-against")),
     fields=lambda results: {},
 )

@@ -11,7 +11,7 @@ import numpy as np
 
 from steadyrank.errors import unknown_name
 from steadyrank.notebook import MOST_ROWS, Framed, frame_of, shown_by
-from steadyrank.stats.pairs.decisions import OwnDecisions
+from steadyrank.stats.pairs.decisions import OwnDecisions, Placed
 from steadyrank.stats.pairs.effects import EffectSizes, carried
 from steadyrank.stats.pairs.family import FamilyAudit
 from steadyrank.stats.pairs.result import TOO_FEW
@@ -93,7 +93,7 @@ class JudgeFigures:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 @shown_by("studies.compare.view:compare_text")
-class CompareResult(Framed):
+class CompareResult(Placed, Framed):
     """The comparison of runs on one measure: arrays with one entry per pair, and per run.
 
     `significant`, `letters` and `interval` express one family of decisions, about all pairs;
@@ -123,7 +123,8 @@ class CompareResult(Framed):
     """Number of topics left out of every pair because some run lacks them (the Tukey tests)."""
     n_missing: int
     """Number of missing scores among those used."""
-    method: str
+    exact: bool
+    """Whether the samples are all sign patterns."""
     n_samples: int | None
     seed: int
     pairs: np.ndarray
@@ -265,26 +266,6 @@ class CompareResult(Framed):
         return np.bincount(winners, minlength=len(self.runs))
 
     @property
-    def n_different(self) -> np.ndarray:
-        """[run]: number of runs that it differs from significantly."""
-        return np.bincount(self.pairs[self.significant].ravel(), minlength=len(self.runs))
-
-    @property
-    def rank_set(self) -> np.ndarray:
-        """[run, 2]: lowest and highest possible rank by its own comparisons; 0 with a baseline."""
-        return np.zeros((len(self.runs), 2), int) if self.own is None else self.own.rank_set
-
-    @property
-    def could_be_first(self) -> np.ndarray:
-        """[run]: whether its rank set begins at 1; False with a baseline."""
-        return np.asarray(self.rank_set[:, 0] == 1)
-
-    @property
-    def tier(self) -> np.ndarray:
-        """[run]: 1 from the best run to the last that it does not beat, and so on."""
-        return np.zeros(len(self.runs), int) if self.own is None else self.own.tier
-
-    @property
     def is_familywise(self) -> bool:
         """Whether all decisions are right simultaneously with confidence 1 - alpha."""
         corrected = self.correction in ("holm", "bonferroni", "maxt")
@@ -403,8 +384,7 @@ class CompareResult(Framed):
 
     def run_rows(self) -> list[dict[str, Any]]:
         """Return one dictionary per run, with the keys of the JSON output."""
-        found, is_ranked = self.leader_fragility(), self.own is not None
-        fragile = None if found is None else found._asdict()
+        found = self.leader_fragility()
         rows = []
         for i, run in enumerate(self.runs):
             row = {
@@ -412,15 +392,8 @@ class CompareResult(Framed):
                 "mean": float(self.mean[i]),
                 "interval": self.mean_interval[i].tolist(),
                 "expected_mean": float(self.expected_mean[i]),
-                "rank": int(self.rank[i]),
-                "rank_set": self.rank_set[i].tolist() if is_ranked else None,
-                "rank_set_simultaneous": self.rank_set_simultaneous[i].tolist()
-                if is_ranked
-                else None,
-                "could_be_first": bool(self.could_be_first[i]) if is_ranked else None,
-                "tier": int(self.tier[i]) or None,
-                "group": self.letters[i] if self.letters else None,
-                "fragility": fragile if i == self.order[0] else None,
+                **self.place_row(i),
+                "fragility": found._asdict() if found and i == self.order[0] else None,
             }
             if self.n_instances:
                 row |= {"instances": self.n_instances[i], "sd": float(self.instance_sd[i])}
@@ -468,8 +441,10 @@ class CompareTable(Framed):
         return self.results[0]
 
     def caption(self) -> str:
-        """Return the caption of a table: measures, test, correction, alpha, topics, version."""
-        return wording.table_caption(self.results)
+        """Return the caption of the table of a paper: test, correction, alpha, topics, marks."""
+        from steadyrank.studies.compare.paper_table import paper_caption
+
+        return paper_caption(self.results)
 
     def rows(self) -> list[dict[str, Any]]:
         """Return one dictionary per measure and pair."""

@@ -48,7 +48,6 @@ from steadyrank.studies.compare.result import (
     with_sign_of_file,
 )
 from steadyrank.studies.compare.testing import (
-    check_segments,
     compared,
     fixes_judges,
     rows_of,
@@ -251,7 +250,6 @@ def _compared(
     results = compared(scores, scores.measures, settings, groups)
     if column is None:
         return tuple(results)
-    check_segments(settings)
     return tuple(with_segments(result, scores, column, settings) for result in results)
 
 

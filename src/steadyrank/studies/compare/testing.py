@@ -9,7 +9,7 @@ difference that is significant in one segment only does not show that.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -29,27 +29,15 @@ from steadyrank.data.scores import (
 )
 from steadyrank.errors import InputError, warn
 from steadyrank.measures.names import largest_difference
+from steadyrank.stats import run_means
 from steadyrank.stats.facets.pairs import FEWEST_JUDGES, judge_tests, level_intervals
-from steadyrank.stats.instances.mixed_tests import (
-    averaged,
-    instance_sds,
-    system_mean_intervals,
-    system_tests,
-)
+from steadyrank.stats.instances import mixed_tests
 from steadyrank.stats.instances.systems import Groups
 from steadyrank.stats.pairs import decisions, resampled
+from steadyrank.stats.pairs import tests as pair_tests
 from steadyrank.stats.pairs.decisions import compact_letters
 from steadyrank.stats.pairs.effects import NO_LEAD, effect_sizes, fragility, two_sample_effects
-from steadyrank.stats.pairs.resampled import randomization, studentized_bootstrap
 from steadyrank.stats.pairs.result import TOO_FEW, PairTests, all_pairs, pairs_with
-from steadyrank.stats.pairs.tests import (
-    differences,
-    paired_t,
-    run_moments,
-    sign_test,
-    welch,
-    wilcoxon,
-)
 from steadyrank.stats.pairs.topic_design import (
     TopicDesign,
     design_effect,
@@ -58,14 +46,6 @@ from steadyrank.stats.pairs.topic_design import (
 )
 from steadyrank.stats.pairs.tukey import randomized_tukey, tukey_hsd
 from steadyrank.stats.planning.design import smallest_difference
-from steadyrank.stats.run_means import (
-    adjusted_means,
-    connected_runs,
-    expected_means,
-    in_order,
-    intervals_as_picked,
-    ranks_of,
-)
 from steadyrank.stats.segments import Interaction, segment_interaction
 from steadyrank.studies.compare.correcting import (
     CompareSettings,
@@ -110,25 +90,6 @@ def rows_of(scores: Scores, groups: Groups | None) -> tuple[str, ...]:
     return averaged_facets(scores.select(measures=scores.measures[:1])).runs
 
 
-def compared_segments(
-    parts: Mapping[str, Scores], settings: CompareSettings
-) -> list[CompareResult]:
-    """Return one result per segment, from its scores of one measure; they are one family.
-
-    Max-t flips the signs of topics, and segments share no topic: Holm's correction replaces it.
-    """
-    if settings.correction in (None, "maxt"):
-        settings = replace(settings, correction="holm")
-    family = []
-    for segment, scores in parts.items():
-        tested = _tested(scores, scores.measures[0], scores.runs, settings, None)
-        family.append(replace(tested, segment=segment))
-    return [
-        _result(one, corrected, settings)
-        for one, corrected in zip(family, corrected_family(family, settings), strict=True)
-    ]
-
-
 def _tested(
     scores: Scores,
     measure: str,
@@ -154,8 +115,8 @@ def _tested(
             matrix = np.ascontiguousarray(every[:, used]) if not used.all() else every
         tests = _run_test(matrix, pairs, names, design, settings)
     else:
-        matrix = averaged(every, groups)
-        tests = system_tests(scores, measure, groups, pairs)
+        matrix = mixed_tests.averaged(every, groups)
+        tests = mixed_tests.system_tests(scores, measure, groups, pairs)
     if unpaired and not np.isnan(matrix).any():
         warn(
             "all runs have the same topics, whose difficulty Welch's test counts as noise: a "
@@ -166,7 +127,9 @@ def _tested(
     return Tested(
         measure=measure,
         rows=names,
-        means=run_moments(matrix).mean if unpaired else adjusted_means(matrix, design.weights),
+        means=pair_tests.run_moments(matrix).mean
+        if unpaired
+        else run_means.adjusted_means(matrix, design.weights),
         baseline=settings.baseline,
         topics=tuple(topic for topic, keep in zip(scores.topics, used, strict=True) if keep),
         matrix=matrix,
@@ -221,7 +184,7 @@ def fixes_judges(n_judges: int, settings: CompareSettings) -> bool:
 
 def _warn_if_unlinked(matrix: np.ndarray, names: Sequence[str]) -> None:
     """Warn of runs that share no topic, not even through other runs: they have no order."""
-    groups = connected_runs(matrix) if np.isnan(matrix).any() else []
+    groups = run_means.connected_runs(matrix) if np.isnan(matrix).any() else []
     if len(groups) > 1:
         smallest, *_, largest = sorted(groups, key=len)
         warn(
@@ -242,17 +205,14 @@ def _run_test(
     level, options = 1 - settings.alpha, {"mode": settings.mode, **settings.resampling}
     match settings.test:
         case "t":
-            return paired_t(matrix, pairs, design=design)
-        case "welch":
-            return welch(matrix, pairs)
-        case "wilcoxon":
-            return wilcoxon(matrix, pairs)
-        case "sign":
-            return sign_test(matrix, pairs)
+            return pair_tests.paired_t(matrix, pairs, design=design)
+        case "welch" | "wilcoxon" | "sign" as test:
+            plain = {"welch": pair_tests.welch, "wilcoxon": pair_tests.wilcoxon}
+            return plain.get(test, pair_tests.sign_test)(matrix, pairs)
         case "randomization":
-            return randomization(matrix, pairs, design=design, **options)
+            return resampled.randomization(matrix, pairs, design=design, **options)
         case "bootstrap":
-            return studentized_bootstrap(matrix, pairs, design=design, **options)
+            return resampled.studentized_bootstrap(matrix, pairs, design=design, **options)
         case "tukey":
             return tukey_hsd(matrix, pairs, confidence=level)
         case _:  # randomized-tukey; what a permutation does must not depend on the runs' order
@@ -274,7 +234,7 @@ def _result(one: Tested, corrected: Corrected, settings: CompareSettings) -> Com
     limits, kind = pair_intervals(one, corrected, claimed, settings)
     most = largest_difference(one.measure, matrix) if one.judged is None else one.judged.scale
     wins = decisions.beaten(len(means), pairs, claimed)
-    order = in_order(means, one.rows)
+    order = run_means.in_order(means, one.rows)
     own = decisions.own_decisions(pairs, own_claimed, means, order)
     adjusted = np.nan_to_num(corrected.adjusted, nan=1.0)
     against_means = (adjusted <= settings.alpha) & (claimed == 0) & (tests.flag == "")
@@ -293,7 +253,7 @@ def _result(one: Tested, corrected: Corrected, settings: CompareSettings) -> Com
         n_topics=one.n_topics,
         n_dropped=one.n_dropped,
         n_missing=int(np.isnan(given).sum()),
-        method=_method(tests, corrected, settings.mode),
+        exact=corrected.exact or "all sign patterns" in tests.method,
         n_samples=corrected.n_patterns or tests.n_samples,
         seed=settings.seed,
         pairs=pairs,
@@ -307,7 +267,7 @@ def _result(one: Tested, corrected: Corrected, settings: CompareSettings) -> Com
         pvalue_adjusted=corrected.adjusted,
         significant=claimed != 0,
         flag=np.where(against_means, AGAINST_MEANS, tests.flag),
-        rank=ranks_of(means),
+        rank=run_means.ranks_of(means),
         order=[*order, *np.flatnonzero(np.isnan(means)).tolist()],
         own=None if settings.baseline is not None else own,
         lead=_lead(one, corrected, own_claimed, most, settings),
@@ -345,7 +305,7 @@ def _paired(one: Tested, corrected: Corrected, settings: CompareSettings) -> dic
 
 def _unpaired(one: Tested, corrected: Corrected, settings: CompareSettings) -> dict[str, Any]:
     """Return the figures of runs measured on different topics: no lead on a topic, no model."""
-    own, pairs = run_moments(one.matrix), one.pairs
+    own, pairs = pair_tests.run_moments(one.matrix), one.pairs
     return {
         "mean": own.mean,
         "pair_means": own.mean[pairs],
@@ -367,16 +327,16 @@ def _means(one: Tested, means: np.ndarray, level: float) -> dict[str, Any]:
         limits = np.clip(limits, lowest, highest)
         return {"mean_interval": limits, "expected_mean": np.full(len(one.rows), np.nan)}
     if one.groups is None or one.instances is None:
-        expected = expected_means(one.matrix)
+        expected = run_means.expected_means(one.matrix)
         return {
-            "mean_interval": intervals_as_picked(one.matrix, level, expected),
+            "mean_interval": run_means.intervals_as_picked(one.matrix, level, expected),
             "expected_mean": expected.mean,
         }
     return {
-        "mean_interval": system_mean_intervals(one.instances, one.groups, level),
+        "mean_interval": mixed_tests.system_mean_intervals(one.instances, one.groups, level),
         "expected_mean": np.full(len(one.rows), np.nan),
         "n_instances": tuple(len(places) for places in one.groups.values()),
-        "instance_sd": instance_sds(one.instances, one.groups),
+        "instance_sd": mixed_tests.instance_sds(one.instances, one.groups),
     }
 
 
@@ -414,7 +374,7 @@ def _robust_means(one: Tested, means: np.ndarray, level: float) -> dict[str, Any
     limits += means[:, None] - np.array([[fit.mean] for fit in fits])
     expected = np.full(len(means), np.nan)
     if units is not None:
-        expected = expected_means(linearised(units)).mean
+        expected = run_means.expected_means(linearised(units)).mean
         shift = expected - means
         limits += np.stack([np.minimum(shift, 0.0), np.maximum(shift, 0.0)], axis=1)
     return {"mean_interval": limits, "expected_mean": expected}
@@ -437,22 +397,11 @@ def _smallest(one: Tested, sd: np.ndarray, level: float, is_corrected: bool) -> 
 def _pair_means(matrix: np.ndarray, pairs: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
     """Return the means [pair, 2] of both runs over the topics that both have."""
     means = np.empty((len(pairs), 2))
-    for part, z, _ in differences(matrix, pairs):
+    for part, z, _ in pair_tests.differences(matrix, pairs):
         for side in (0, 1):
             shared = np.where(np.isnan(z), np.nan, matrix[pairs[part, side]])
             means[part, side] = weighted_mean(shared, weights)
     return means
-
-
-def _method(tests: PairTests, corrected: Corrected, mode: str) -> str:
-    if corrected.width is None:
-        return tests.method
-    statistic = "corrected t" if mode == "sound" else tests.method
-    if not corrected.n_patterns:
-        return statistic
-    drawn = " of clusters" if "cluster" in tests.method else ""
-    patterns = "all sign patterns" if corrected.exact else "studentized sign flips"
-    return f"{statistic}; {patterns}{drawn}, stepdown"
 
 
 def _lead(
@@ -525,32 +474,34 @@ class Segments:
         ]
 
 
-def check_segments(settings: CompareSettings) -> None:
-    """Raise an error for tests that hold for the pairs of one segment only."""
+def with_segments(
+    result: CompareResult, scores: Scores, by: str, settings: CompareSettings
+) -> CompareResult:
+    """Return the result with the comparisons in each segment of the topics, which are one family.
+
+    Max-t flips the signs of topics, and segments share no topic: Holm's correction replaces it.
+    """
     if settings.test in SIMULTANEOUS:
         raise InputError(
             f"test {settings.test} is simultaneous for the pairs of one segment: for a family "
             "of all segments use test t or randomization"
         )
-
-
-def with_segments(
-    result: CompareResult, scores: Scores, by: str, settings: CompareSettings
-) -> CompareResult:
-    """Return the result with the comparisons in each segment of a column of the topics."""
-    column = np.array(topic_column(scores, by), object)
+    if settings.correction in (None, "maxt"):
+        settings = replace(settings, correction="holm")
+    column, measure = np.array(topic_column(scores, by), object), result.measure
     found = sorted(set(column))
     names = [found[place] for place in order_by_name(found)]
-    alone = scores.select(measures=result.measure)
-    parts = {
-        name: alone.select(topics=[scores.topics[t] for t in np.flatnonzero(column == name)])
-        for name in names
-    }
+    alone, family = scores.select(measures=measure), []
+    for name in names:
+        part = alone.select(topics=[scores.topics[t] for t in np.flatnonzero(column == name)])
+        tested = _tested(part, measure, part.runs, settings, None)
+        family.append(replace(tested, segment=name))
+    corrected = corrected_family(family, settings)
     codes = np.array([names.index(name) for name in column])
     segments = Segments(
         by=by,
         names=tuple(names),
-        results=tuple(compared_segments(parts, settings)),
+        results=tuple(_result(*each, settings) for each in zip(family, corrected, strict=True)),
         interaction=segment_interaction(
             alone.matrix(), codes, topic_design(scores), **settings.resampling
         ),
@@ -600,32 +551,25 @@ def _limits(
         sides = tests.half_width[places, None] * [-1.0, 1.0]
         return tests.difference[places, None] + sides, "simultaneous, Tukey"
     drawn: Any = {"alpha": level, "design": one.design, **settings.resampling}
-    plain = one.design.is_plain
-    robust, of_units = ("", "") if plain else (", robust standard errors", f" of {one.design.noun}")
-    own: dict[str, tuple[Callable[[], np.ndarray], str]] = {
-        "t": (lambda: _model_limits(tests, places, level), f"Student's t{robust}"),
-        "welch": (lambda: _model_limits(tests, places, level), "Welch's"),
-        "wilcoxon": (
-            lambda: resampled.hodges_lehmann_limits(matrix, pairs, alpha=level),
-            "Hodges–Lehmann, of the pseudomedian",
-        ),
-        "sign": (
-            lambda: resampled.median_limits(matrix, pairs, alpha=level),
-            "of the median of the non-zero differences",
-        ),
-        "randomization": (
-            lambda: resampled.flip_limits(matrix, pairs, **drawn),
-            f"inverted randomization test{of_units}",
-        ),
-        "bootstrap": (
-            lambda: resampled.bootstrap_t_limits(matrix, pairs, **drawn),
-            f"studentized bootstrap{of_units}",
-        ),
-        "mixed": (lambda: _model_limits(tests, places, level), "of the mixed model"),
-    }
-    few = not plain and one.n_units < 2
-    limits_of, words = own["t" if few else settings.test]
-    return limits_of(), words
+    of_units, test = "" if one.design.is_plain else f" of {one.design.noun}", settings.test
+    if not one.design.is_plain and one.n_units < 2:
+        test = "t"
+    match test:
+        case "wilcoxon":
+            limits = resampled.hodges_lehmann_limits(matrix, pairs, alpha=level)
+            return limits, "Hodges–Lehmann, of the pseudomedian"
+        case "sign":
+            limits = resampled.median_limits(matrix, pairs, alpha=level)
+            return limits, "of the median of the non-zero differences"
+        case "randomization":
+            limits = resampled.flip_limits(matrix, pairs, **drawn)
+            return limits, f"inverted randomization test{of_units}"
+        case "bootstrap":
+            limits = resampled.bootstrap_t_limits(matrix, pairs, **drawn)
+            return limits, f"studentized bootstrap{of_units}"
+    words = {"welch": "Welch's", "mixed": "of the mixed model"}
+    robust = ", robust standard errors" if of_units else ""
+    return _model_limits(tests, places, level), words.get(test, f"Student's t{robust}")
 
 
 def _model_limits(tests: PairTests, places: np.ndarray, level: float) -> np.ndarray:

@@ -5,14 +5,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
 
 from steadyrank.present.json import json_pieces, picked
-from steadyrank.present.table import Cell, Table, with_words
+from steadyrank.present.table import Cell, with_words
 from steadyrank.present.view import (
     MOST_FINDINGS,
     Col,
@@ -106,10 +106,6 @@ def _listed(result: CompareResult) -> np.ndarray:
         return np.arange(len(low))
     listed = np.flatnonzero((high < TOP) | (low == 0))
     return listed[np.lexsort((high[listed], low[listed]))]
-
-
-def _shown_pairs(result: CompareResult) -> Iterator[dict[str, Any]]:
-    return map(_known, _ordered(result, result, _listed(result)))
 
 
 def _pairs_caption(results: Results) -> str:
@@ -218,7 +214,7 @@ SIMULTANEOUS_RANKS = Col(
 PAIRS = TableSpec(
     id="pairs",
     rows=_pair_rows,
-    shown=lambda results, rows: _shown_pairs(results[0]),
+    shown=lambda results, rows: map(_known, _ordered(results[0], results[0], _listed(results[0]))),
     when=lambda results: results[0].baseline is None,
     columns=(
         Col("a", "better", "name", about=lambda results: f"the {results[0].best_words}"),
@@ -429,20 +425,14 @@ def compare_text(
     said = findings(results)[:MOST_FINDINGS] if form == "table" else []
     if digits is None:
         digits = max(enough_digits(one.mean) for one in results)
-    tables = [
-        paper_table(results, digits=digits),
-        *(made for one in results for made in _paper_segments(one, digits, said)),
-    ]
+    tables = [paper_table(results, digits=digits)]
+    for one in results:
+        found = segments(one)
+        more = "" if found is None or found in said else f" {found.text}"
+        for table in VIEW.made([one], digits=digits, only=["segment-pairs"]):
+            tables.append(replace(table, caption=f"{table.caption}{more}", label="tab:segments"))
     text = with_words([finding.text for finding in said], tables, [], form, **looks)
     return VIEW.described(text, results, form) if describe else text
-
-
-def _paper_segments(result: CompareResult, digits: int, said: Sequence[Finding]) -> Iterator[Table]:
-    """Yield tables of segments; their caption has the test across them unless `said` has it."""
-    found = segments(result)
-    more = "" if found is None or found in said else f" {found.text}"
-    for table in VIEW.made([result], digits=digits, only=["segment-pairs"]):
-        yield replace(table, caption=f"{table.caption}{more}", label="tab:segments")
 
 
 def _audit_findings(result: AuditResult) -> Iterator[Finding]:

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from steadyrank._version import __version__
@@ -104,7 +103,7 @@ def correction_words(result: CompareResult, per: str = "") -> str:
 
 def _drawn_words(result: CompareResult) -> str:
     """Return how many samples the test or the correction draws, and from which seed."""
-    if result.n_samples and "all sign patterns" in result.method:
+    if result.n_samples and result.exact:
         return f", all {result.n_samples:,} sign patterns"
     return f", {result.n_samples:,} samples, seed {result.seed}" if result.n_samples else ""
 
@@ -181,13 +180,3 @@ def caption(result: CompareResult) -> str:
         how = f"corrected t, max-t over {family_words(result)}{_drawn_words(result)}"
     n = f"{topics_words(result, dropped)}{more}; steadyrank {__version__}"
     return f"{result.measure}: {how}; alpha {result.alpha:g}; {n}."
-
-
-def table_caption(results: Sequence[CompareResult]) -> str:
-    """Return the caption of a table of several measures."""
-    first, measures = results[0], listed([result.measure for result in results])
-    return (
-        f"{measures} of {counted(len(first.runs), first.row_word)}: {test_words(first)}, "
-        f"{correction_words(first, ' per measure')}; alpha {first.alpha:g}; {topics_words(first)}; "
-        f"steadyrank {__version__}."
-    )

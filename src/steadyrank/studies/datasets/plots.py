@@ -18,20 +18,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-TOP = 25
-"""Number of runs that a figure names where there are more than `FEW`."""
-
-FEW = 30
-"""Largest number of runs that are all named."""
-
-
-def _first(rows: list[int], top: int) -> list[int]:
-    return rows if len(rows) <= max(top, FEW if top == TOP else top) else rows[:top]
+TOP = 30
+"""Largest number of runs that a figure names."""
 
 
 def draw_ranks(result: DatasetsResult, ax: Axes, *, top: int = TOP) -> None:
     """Draw the rank and the possible ranks of each run, or of the best `top` of many runs."""
-    rows = _first(result.order, top)
+    rows = result.order[:top]
     low, high = result.rank_set[rows].T
     clauses = [
         f"rank by {AGGREGATES[result.aggregate]} (dot),",
@@ -92,7 +85,7 @@ def _rows_size(n: Callable[[DatasetsResult], int], least: float = 1.5) -> style.
     return lambda result: (6.8, style.rows_height(n(result), least=least))
 
 
-_runs_size = _rows_size(lambda result: len(_first(result.order, TOP)), 1.8)
+_runs_size = _rows_size(lambda result: len(result.order[:TOP]), 1.8)
 
 PLOTS = {
     "DatasetsResult": {

@@ -41,8 +41,7 @@ DRAWN = {
 Gaps = Literal["complete", "pairwise", "zero"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GapRow:
+class GapRow(NamedTuple):
     """A run that lacks datasets."""
 
     run: str
@@ -52,19 +51,15 @@ class GapRow:
     """Number of datasets that the other runs have, without this run and those that lack more."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Influence:
-    """The ranking without one dataset."""
+class Influence(NamedTuple):
+    """The ranking without one dataset: tau with the whole ranking, and the best run."""
 
     dataset: str
     tau: float
-    """Kendall's tau between the rankings with and without it."""
     leader: str
-    """Best run without it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LeaveOneOut:
+class LeaveOneOut(NamedTuple):
     """The pair without one dataset."""
 
     dataset: str
@@ -132,7 +127,7 @@ class DatasetPair:
             prediction_interval=_mirrored(self.prediction_interval),
             effects=effects,
             leave_one_out=tuple(
-                replace(left, difference=-left.difference, interval=_mirrored(left.interval))
+                left._replace(difference=-left.difference, interval=_mirrored(left.interval))
                 for left in self.leave_one_out
             ),
         )
@@ -293,11 +288,6 @@ class DatasetsResult(Placed, Framed):
     def told_apart_share(self) -> float:
         """Share of the pairs that differ significantly."""
         return float(self.significant.mean()) if len(self.significant) else 0.0
-
-    @property
-    def n_different(self) -> np.ndarray:
-        """[run]: number of runs that it differs from significantly."""
-        return np.bincount(self.pairs[self.significant].ravel(), minlength=len(self.runs))
 
     @property
     def adjacent_not_told_apart(self) -> int:

@@ -22,25 +22,13 @@ from steadyrank.data.read.sources import PathLike
 from steadyrank.data.scores import position
 from steadyrank.errors import InputError, arg, check_choice, warn
 from steadyrank.measures.arguments import data_first
-from steadyrank.stats.datasets import (
-    Aggregate,
-    AggregateColumns,
-    RandomEffects,
-    columns_of,
-    completion_ranks,
-    dataset_units,
-    friedman,
-    next_dataset,
-    next_ranks,
-    random_effects,
-    topic_units,
-    type_weights,
-)
+from steadyrank.stats import datasets as boards
+from steadyrank.stats.datasets import Aggregate, AggregateColumns, RandomEffects
 from steadyrank.stats.inputs import check_open_unit, check_samples
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.pairs import decisions
 from steadyrank.stats.pairs.effects import carried, fragility
-from steadyrank.stats.pairs.family import Lead
+from steadyrank.stats.pairs.family import lead_of
 from steadyrank.stats.pairs.max_t import MaxT, max_t, max_t_level, unit_max_t
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.pairs.sign_flips import Flips
@@ -198,7 +186,7 @@ def datasets(
         )
     used = _used(given, gaps, aggregate, drawn)
     pairs = all_pairs(len(used.runs))
-    columns = columns_of(used.values, aggregate, used.types)
+    columns = boards.columns_of(used.values, aggregate, used.types)
     if gaps == "zero":
         columns = replace(columns, values=np.nan_to_num(columns.values, nan=0.0))
     flips: Flips = {
@@ -236,8 +224,8 @@ def datasets(
     has_gaps, is_complete = bool(np.isnan(given.values).any()), not np.isnan(used.values).any()
     completed = None  # points by rank depend on all runs at once
     if has_gaps and aggregate not in ("borda", "wins"):
-        weight = columns_of(given.values, aggregate, given.types).weight
-        completed = completion_ranks(given.values, weight)
+        weight = boards.columns_of(given.values, aggregate, given.types).weight
+        completed = boards.completion_ranks(given.values, weight)
     result = DatasetsResult(
         aggregate=aggregate,
         drawn=drawn,
@@ -255,10 +243,10 @@ def datasets(
         rank=ranks_of(value),
         own=own,
         rank_set_simultaneous=decisions.rank_sets(wins),
-        lead=_lead(family, best, own.could_be_first),
+        lead=lead_of(value, (best[0], best[1]), together, own),
         leaders=_leaders(used) if is_complete else {},
         first_by_types=_first_by_types(used, columns, pairs, drawn, flips),
-        next_ranks=next_ranks(used.values, alpha),
+        next_ranks=boards.next_ranks(used.values, alpha),
         fragility=_leader_fragility(used, columns, value),
         pairs=pairs,
         pvalue_adjusted=together.pvalue,
@@ -270,21 +258,11 @@ def datasets(
         gap_rows=gap_rows(given) if has_gaps else (),
         completion_ranks=completed,
         influence=influences(used, columns, aggregate, value),
-        friedman=friedman(used.values, alpha=alpha) if is_complete else None,
+        friedman=boards.friedman(used.values, alpha=alpha) if is_complete else None,
         pair=pair,
         pair_asked=a is not None,
     )
     return result.with_sign_of_file() if lower_is_better else result
-
-
-def _lead(family: _Family, best: list[int], could_be_first: np.ndarray) -> Lead:
-    """Return the best run against the next, by the next run's own comparisons."""
-    first, second = best
-    difference = float(family.value[first] - family.value[second])
-    limits = difference + family.together.lead_width[0] * [-1.0, 1.0]
-    significant = not could_be_first[second]
-    agreed = decisions.agreeing_intervals(limits[None], np.array([int(significant)]), math.inf)[0]
-    return Lead(first, second, difference, agreed, significant)
 
 
 def _leaders(used: Leaderboard) -> dict[Aggregate, str]:
@@ -293,7 +271,7 @@ def _leaders(used: Leaderboard) -> dict[Aggregate, str]:
     known += ["mean-of-types"] if used.types else []
     leaders: dict[Aggregate, str] = {}
     for name in known:
-        columns = columns_of(used.values, name, used.types)
+        columns = boards.columns_of(used.values, name, used.types)
         leaders[name] = used.runs[in_order(columns.values @ columns.weight, used.runs)[0]]
     return leaders
 
@@ -305,7 +283,9 @@ def _first_by_types(
     has_types = len(set(used.types)) > 1 and not np.isnan(columns.values).any()
     if drawn not in ("datasets", "both") or not has_types:
         return None
-    family = _by_units(dataset_units(columns, used.types), pairs, {**flips, "progress": None})
+    family = _by_units(
+        boards.dataset_units(columns, used.types), pairs, {**flips, "progress": None}
+    )
     return int(family.own(used.runs, flips["alpha"]).could_be_first.sum())
 
 
@@ -342,7 +322,7 @@ def _used(given: Leaderboard, gaps: Gaps, aggregate: Aggregate, drawn: Drawn) ->
     has_gaps = bool(np.isnan(given.values).any())
     used = complete_datasets(given) if gaps == "complete" and has_gaps else given
     if drawn == "types" or aggregate == "mean-of-types":
-        type_weights(used.types, len(used.datasets))
+        boards.type_weights(used.types, len(used.datasets))
     if drawn in ("topics", "both") and not used.has_topics:
         raise InputError(
             f"{arg('drawn', drawn)} requires scores per topic: give a column topic, or collections"
@@ -387,11 +367,11 @@ def _decide(
         scores = [used.topic_scores[name] for name in used.datasets]
         if gaps == "zero":
             scores = [np.nan_to_num(one, nan=0.0) for one in scores]
-        units, dropped = topic_units(scores, columns.weight)
+        units, dropped = boards.topic_units(scores, columns.weight)
         return replace(_by_units(units, pairs, flips), n_topics_dropped=dropped)
     groups, values = used.types if drawn == "types" else (), columns.values
     if groups or np.ptp(columns.weight) > 1e-12:
-        return _by_units(dataset_units(columns, groups), pairs, flips)
+        return _by_units(boards.dataset_units(columns, groups), pairs, flips)
     means, found = adjusted_means(values), moments(values, pairs)
     first, second = best_first(means)[:2].tolist()
     return _Family(
@@ -472,7 +452,7 @@ def influences(
         without = adjusted_means(kept)
         if aggregate == "mean-of-types" and not np.isnan(kept).any():
             types = [*used.types[:k], *used.types[k + 1 :]]
-            without = kept @ type_weights(types, len(types))
+            without = kept @ boards.type_weights(types, len(types))
         leader = used.runs[int(best_first(without)[0])]
         tau = kendall_tau(value, without).value if not np.isnan(without).any() else math.nan
         rows.append(Influence(dataset=name, tau=float(tau), leader=leader))
@@ -551,9 +531,9 @@ def _together(
     """Return the mean difference, its interval, that of the next dataset, and the model if any."""
     if np.isnan(error).any() or not (error > 0.0).any():
         low, high = mean_intervals(d[np.newaxis], confidence)[0]
-        ahead = next_dataset(d, confidence=confidence)
+        ahead = boards.next_dataset(d, confidence=confidence)
         return float(d.mean()), Interval(float(low), float(high)), ahead, None
-    effects = random_effects(d, error, confidence=confidence)
+    effects = boards.random_effects(d, error, confidence=confidence)
     return effects.difference, effects.interval, effects.prediction, effects
 
 

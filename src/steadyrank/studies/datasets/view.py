@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, cast
 
 import numpy as np
@@ -21,7 +21,6 @@ from steadyrank.present.view import (
     View,
     Words,
     literal,
-    weakest,
 )
 from steadyrank.stats.datasets import Aggregate, columns_of, dataset_units
 from steadyrank.stats.planning.needed_topics import MOST_SHOWN
@@ -46,7 +45,6 @@ from steadyrank.words import (
     enough_digits,
     interval,
     roughly,
-    some,
     swap_words,
     typeset,
 )
@@ -59,9 +57,9 @@ MOST_INFLUENCES = 10
 def findings(result: DatasetsResult) -> list[Finding]:
     """Return who leads, who could be first, how many pairs differ, and two runs in depth."""
     board, pair = _board_findings(result), _pair_findings(result.pair)
-    leads = [verdict(result), lead(result), *assumptions(result)]
+    leads = [verdict(result), lead(result), *(one.finding for one in assumptions(result))]
     about_both = [*pair, *leads, *board] if result.pair_asked else [*leads, *board, *pair]
-    return [*_cautions(result), *about_both, *_fragility(result), *_influence_findings(result)]
+    return [*_cautions(result), *about_both, *_fragility(result), *_influence(result)]
 
 
 def describe(result: DatasetsResult) -> str:
@@ -191,21 +189,14 @@ def _fragility(result: DatasetsResult) -> list[Finding]:
     return [Finding("datasets.fragility", text, found._asdict())]
 
 
-def _influence_findings(result: DatasetsResult) -> list[Finding]:
+def _influence(result: DatasetsResult) -> list[Finding]:
     if not result.influence or math.isnan(result.influence[0].tau):
         return []
-    first, leader = result.influence[0], result.runs[result.order[0]]
+    first = result.influence[0]
     text = f"The ranking depends most on {first.dataset}: tau without it is {first.tau:.3f}."
     if first.tau == 1.0:
         text = "No single dataset changes the ranking when it is left out."
-    said = [Finding("datasets.influence", text, {"dataset": first.dataset, "tau": first.tau})]
-    others = [row.dataset for row in result.influence if row.leader != leader]
-    text = f"{leader} leads whichever dataset is left out."
-    if others:
-        alone = ", each left out alone" if len(others) > 1 else ""
-        text = f"{leader} does not lead without {some(others, 3)}{alone}."
-    values = {"leader": leader, "datasets": others}
-    return [*said, Finding("datasets.leader", text, values)]
+    return [Finding("datasets.influence", text, {"dataset": first.dataset, "tau": first.tau})]
 
 
 BY = {
@@ -220,40 +211,22 @@ ANOTHER_LEADS = 1.5
 """Weight of an assumption under which another run would lead."""
 
 
-def _types(result: DatasetsResult) -> Assumption | None:
-    """Say how many runs could be first if whole types of datasets were resampled."""
-    n, total = result.first_by_types, len(result.runs)
-    if n is None or n == len(result.first_names()):
-        return None
-    which = f"any of the {total:,} runs" if n == total else f"{counted(n, 'run', form=',')}"
-    text = f"If whole types of datasets were resampled, {which} could be first."
-    finding = Finding("datasets.by_types", text, {"could_be_first": n, "n_rows": total})
-    return Assumption(finding, abs(n - len(result.first_names())) / total)
-
-
-def _aggregate(result: DatasetsResult) -> Assumption | None:
-    """Say by which other aggregate another run leads."""
-    leader = result.runs[result.order[0]]
-    for aggregate, name in result.leaders.items():
-        if name != leader:
-            text = f"By {BY[aggregate]} {name} leads."
-            values = {"aggregate": aggregate, "leader": name}
-            return Assumption(Finding("datasets.aggregate", text, values), ANOTHER_LEADS)
-    return None
-
-
-ASSUMPTIONS: tuple[Callable[[DatasetsResult], Assumption | None], ...] = (_aggregate, _types)
-
-
-def assumption(result: DatasetsResult) -> Assumption | None:
-    """Return the assumption that would change the verdict most."""
-    return weakest(entry(result) for entry in ASSUMPTIONS)
-
-
-def assumptions(result: DatasetsResult) -> list[Finding]:
-    """Return all assumptions that would change the verdict, the most important first."""
-    known = [one for entry in ASSUMPTIONS if (one := entry(result)) is not None]
-    return [one.finding for one in sorted(known, key=lambda one: -one.weight)]
+def assumptions(result: DatasetsResult) -> list[Assumption]:
+    """Return what would change the verdict, the most important first."""
+    leader, total, made = result.runs[result.order[0]], len(result.runs), []
+    others = {by: name for by, name in result.leaders.items() if name != leader}
+    for aggregate, name in [*others.items()][:1]:
+        text = f"By {BY[aggregate]} {name} leads."
+        values: dict[str, Any] = {"aggregate": aggregate, "leader": name}
+        made.append(Assumption(Finding("datasets.aggregate", text, values), ANOTHER_LEADS))
+    n, known = result.first_by_types, len(result.first_names())
+    if n is not None and n != known:
+        which = f"any of the {total:,} runs" if n == total else f"{counted(n, 'run', form=',')}"
+        text = f"If whole types of datasets were resampled, {which} could be first."
+        values = {"could_be_first": n, "n_rows": total}
+        share = abs(n - known) / total
+        made.append(Assumption(Finding("datasets.by_types", text, values), share))
+    return made  # no share is above 1
 
 
 def _leaderboard_rows(result: DatasetsResult) -> list[dict[str, Any]]:
@@ -462,7 +435,7 @@ def _front(result: DatasetsResult, others: Findings) -> Front:
     return Front(
         verdict=verdict(result),
         line=lead(result),
-        assumption=assumption(result),
+        assumption=next(iter(assumptions(result)), None),
         board=board_of(
             result,
             lambda run: f"{result.value[run]:.{digits}f}",
@@ -488,7 +461,7 @@ def _swap(result: DatasetsResult) -> Finding | None:
 
 
 def _more_swaps(result: DatasetsResult) -> Iterator[tuple[str, Finding]]:
-    """Yield the shares reversed by other types, by another aggregate, and without any dataset."""
+    """Yield the shares reversed by other types, and by another aggregate."""
     if np.isnan(result.scores).any() or len(result.datasets) < 3:
         return
     scores, m = result.scores, len(result.runs)
@@ -505,13 +478,6 @@ def _more_swaps(result: DatasetsResult) -> Iterator[tuple[str, Finding]]:
     text = f"By {BY[other]} {swap_words(share, m)}."
     changed = Finding("datasets.swap_aggregate", text, {"share": share, "aggregate": other})
     yield "Another aggregate", changed
-    left = 1.0 - columns.weight
-    without = (value[:, None] - columns.values * columns.weight) / left
-    shares = [_turned(result.pairs, value, each) for each in without.T]
-    worst = int(np.argmax(shares))
-    text = f"Without {result.datasets[worst]} {swap_words(shares[worst], m)}, the most of any."
-    values = {"share": shares[worst], "dataset": result.datasets[worst]}
-    yield "Without any one dataset", Finding("datasets.swap_without", text, values)
 
 
 def _turned(pairs: np.ndarray, here: np.ndarray, there: np.ndarray) -> float:

@@ -31,8 +31,8 @@ from steadyrank.measures.names import parse_measures
 from steadyrank.measures.scoring import find_judged_documents
 from steadyrank.stats.battles.estimate import estimated
 from steadyrank.stats.battles.model import win_probability
+from steadyrank.studies.gate.fits import MeasureHoles, find_holes
 from steadyrank.studies.gate.result import ROLES
-from steadyrank.studies.gate.unjudged import MeasureHoles, find_holes
 from steadyrank.words import counted, some
 
 DEFAULT = "nDCG@10"

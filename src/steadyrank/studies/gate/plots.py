@@ -1,4 +1,4 @@
-"""Figures of `gate`: differences with their margins, and totals over time."""
+"""The figure of `gate`: differences with their margins."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from steadyrank.present.figures import Plot, tell
-from steadyrank.present.plot_style import QUIET, label, legend, look, name_rows, panels, rows_height
+from steadyrank.present.plot_style import QUIET, label, look, name_rows, rows_height
 from steadyrank.studies.gate.view import VIEW
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from steadyrank.studies.gate.result import GateHistory, GateResult
+    from steadyrank.studies.gate.result import GateResult
 
 COLOURS = {
     "pass": look(2)["color"],
@@ -44,53 +44,6 @@ def draw_gate(result: GateResult, ax: Axes) -> None:
     label(ax, x=builds if result.is_rebuild else limits)
 
 
-def draw_history(result: GateHistory, ax: Axes) -> None:
-    """Draw the difference from the first baseline after each gate, one panel per measure."""
-    rows = [row for gate in result.gates for row in gate["measures"]]
-    measures = list(dict.fromkeys(row["measure"] for row in rows))
-    made = panels(ax, len(measures), across=1) if len(measures) > 1 else [ax]
-    for panel, measure in zip(made, measures, strict=True):
-        _draw_measure(result, panel, measure)
-
-
-def _draw_measure(result: GateHistory, ax: Axes, measure: str) -> None:
-    gates = [
-        (place, row.get("verdict", gate["verdict"]), row)
-        for place, gate in enumerate(result.gates, start=1)
-        for row in gate["measures"]
-        if row["measure"] == measure and row["total"] is not None
-    ]
-    places = [place for place, _, _ in gates]
-    if gates:
-        low, high = zip(*(row["total_interval"] for *_, row in gates), strict=True)
-        ax.fill_between(places, low, high, color=look(0)["color"], alpha=0.18, linewidth=0)
-        totals = [row["total"] for *_, row in gates]
-        ax.plot(places, totals, color=look(0)["color"], linewidth=1.2)
-        margins = [
-            row["margin"] if row.get("lower_is_better") else -row["margin"] for *_, row in gates
-        ]
-        ax.plot(places, margins, color="black", linestyle="--", linewidth=0.8, label="−margin")
-    for verdict, colour in COLOURS.items():
-        dots = [(place, row["total"]) for place, own, row in gates if own == verdict]
-        if dots:
-            look_of = {"color": colour, "markersize": 5, "label": verdict}
-            (drawn,) = ax.plot(*zip(*dots, strict=True), "o", **look_of)
-            tell(drawn, [f"gate {place}: {total:+.4f}, {verdict}" for place, total in dots])
-    ax.axhline(0.0, color=QUIET, linewidth=0.8)
-    ax.locator_params(axis="x", integer=True)
-    label(ax, x="gate", y=f"{measure} − first baseline")
-    legend(ax)
-
-
-def _history_words(result: GateHistory) -> str:
-    drifted = [row["measure"] for row in result.drifted()]
-    which = f"significantly below it: {', '.join(drifted)}" if drifted else "none beyond its margin"
-    return (
-        f"Difference from the first baseline after each of {len(result.gates)} gates, with limits; "
-        f"{which}."
-    )
-
-
 PLOTS = {
     "GateResult": {
         "gate": Plot(
@@ -98,13 +51,6 @@ PLOTS = {
             lambda result: (6.4, rows_height(len(result.measures) + len(result.segments))),
             lambda result: VIEW.findings(result)[0].text,
         )
-    },
-    "GateHistory": {
-        "history": Plot(
-            draw_history,
-            lambda result: (6.4, 2.8 * max(1, len(result.gates[-1]["measures"]))),
-            _history_words,
-        )
-    },
+    }
 }
 """Class of a result to its kinds of plot, the default first."""

@@ -30,7 +30,10 @@ from steadyrank.stats.pairs.topic_design import MeanDifference, unseen_share
 from steadyrank.stats.planning.needed_topics import needed_topics
 from steadyrank.studies.gate.fits import (
     Fit,
+    Look,
+    MeasureHoles,
     Part,
+    look_at,
     losses_of,
     lower_levels,
     make_parts,
@@ -42,7 +45,6 @@ from steadyrank.studies.gate.fits import (
 from steadyrank.studies.gate.history import recorded
 from steadyrank.studies.gate.inputs import Pair, read_pair
 from steadyrank.studies.gate.result import GateResult, GateRow, Verdict
-from steadyrank.studies.gate.unjudged import Look, MeasureHoles, look_at
 from steadyrank.words import counted
 
 FEWEST = 10

@@ -22,43 +22,13 @@ from steadyrank.errors import InputError, arg, check_choice, check_pattern, warn
 from steadyrank.measures.arguments import data_first
 from steadyrank.measures.evaluate import Missing, NoRelevant, Ties
 from steadyrank.stats.inputs import check_samples
-from steadyrank.stats.judges.agreement import (
-    COEFFICIENTS,
-    AgreementInterval,
-    Worth,
-    agreement_over_topics,
-    bias_of_runs,
-    confusion_counts,
-    favours_kin,
-    kappa_of_counts,
-    topics_for_power,
-    topics_for_width,
-    welch_pvalue,
-    worth_of,
-)
-from steadyrank.stats.judges.corrected import (
-    About,
-    CorrectedParts,
-    JudgedScores,
-    RunRanking,
-    Weight,
-    corrected_parts,
-    parts_of_these,
-    rank_runs,
-    shared_weight,
-)
+from steadyrank.stats.judges import agreement, corrected
+from steadyrank.stats.judges.agreement import AgreementInterval, Worth
+from steadyrank.stats.judges.corrected import About, JudgedScores, RunRanking
 from steadyrank.stats.ranks.correlation import bootstrap_tau_interval
 from steadyrank.stats.run_means import best_first
-from steadyrank.studies.judge_scores import (
-    AuditSettings,
-    JudgeInput,
-    aligned,
-    check_runs,
-    complete_topics,
-    evaluate_judges,
-    scores_of_judges,
-    shared_topics,
-)
+from steadyrank.studies import judge_scores as given
+from steadyrank.studies.judge_scores import AuditSettings, JudgeInput
 from steadyrank.studies.judges.result import (
     Confusion,
     JudgeResult,
@@ -76,7 +46,7 @@ DEFAULT_MEASURE = "nDCG@10"
 RARE = 0.01
 """Probability below which a warning says that people's topics are not a random sample."""
 
-NOT_FOLLOWED = Weight(value=0.0, is_estimated=False)
+NOT_FOLLOWED = corrected.Weight(value=0.0, is_estimated=False)
 
 
 @data_first
@@ -205,11 +175,11 @@ def judges(
     if isinstance(runs, Scores):
         if judges is not None or not isinstance(human, Mapping):
             raise InputError("with scores of people, give a mapping of names to judges' scores")
-        scores, inputs = scores_of_judges(runs, human, measure)
+        scores, inputs = given.scores_of_judges(runs, human, measure)
     else:
         if not isinstance(judges, Mapping) or not judges:
             raise InputError('no judge was given: give judges={"name": judgments}')
-        scores, people, inputs = evaluate_judges(
+        scores, people, inputs = given.evaluate_judges(
             read_runs(runs, **reading_options),
             human,
             judges,
@@ -245,12 +215,12 @@ def judge_scores(
     seed: int,
 ) -> JudgesResult:
     """Return the result from the scores of one measure by people and by each judge."""
-    check_runs(human, inputs, settings)
-    topics, n_dropped = complete_topics(human, inputs)
+    given.check_runs(human, inputs, settings)
+    topics, n_dropped = given.complete_topics(human, inputs)
     runs = tuple(human.runs[r] for r in order_by_name(human.runs))
     options: Any = {"alpha": settings.alpha, "n_samples": n_samples, "seed": seed, "jobs": jobs}
-    shared, population = shared_topics(inputs) if about == "these" else None, None
-    every = [aligned(human, judge, topics, shared) for judge in inputs]
+    shared, population = given.shared_topics(inputs) if about == "these" else None, None
+    every = [given.aligned(human, judge, topics, shared) for judge in inputs]
     if about == "these":
         population = every[0].scores.n + every[0].scores.n_more
         if not every[0].scores.n_more:
@@ -294,12 +264,12 @@ def judge_scores(
 def _plain_ranking(scores: np.ndarray, population: int | None = None, **options: Any) -> RunRanking:
     """Return the ranking by judgments without correction, for a finite population if given."""
     nothing = scores[:, :0]
-    parts = CorrectedParts(residual=scores, followed=nothing, weight=NOT_FOLLOWED)
+    parts = corrected.CorrectedParts(residual=scores, followed=nothing, weight=NOT_FOLLOWED)
     if population is not None:
         more = np.zeros((len(scores), population - scores.shape[1]))
         plain = JudgedScores(human=scores, judge=scores, more=more)
-        parts = parts_of_these(plain, NOT_FOLLOWED)
-    return rank_runs(parts, places=np.arange(scores.shape[1]), **options)
+        parts = corrected.parts_of_these(plain, NOT_FOLLOWED)
+    return corrected.rank_runs(parts, places=np.arange(scores.shape[1]), **options)
 
 
 def _on_human_topics(
@@ -320,21 +290,23 @@ def _corrected(
     scores: JudgedScores, human: RunRanking, places: np.ndarray, about: About, **options: Any
 ) -> dict[str, Any]:
     """Return the rankings by the judge alone and corrected, and how their decisions differ."""
-    weight = shared_weight(scores, about)
-    parts = (corrected_parts if about == "other" else parts_of_these)(scores, weight)
+    weight = corrected.shared_weight(scores, about)
+    parts = (corrected.corrected_parts if about == "other" else corrected.parts_of_these)(
+        scores, weight
+    )
     # Topics are in the order of their names, whoever judged them.
     alone = _plain_ranking(scores.everything[:, np.argsort(places)], **options)
-    corrected = rank_runs(parts, places=places, **options)
+    after = corrected.rank_runs(parts, places=places, **options)
     with np.errstate(invalid="ignore", divide="ignore"):
-        ratio = corrected.half_width / human.half_width
+        ratio = after.half_width / human.half_width
     known = ratio[np.isfinite(ratio)]
     return {
         "weight": weight,
         "alone": alone,
-        "corrected": corrected,
-        "lost_share": share_of(corrected.claimed != alone.claimed, alone.significant),
+        "corrected": after,
+        "lost_share": share_of(after.claimed != alone.claimed, alone.significant),
         "reversed_share": share_of(
-            np.sign(corrected.difference) == -np.sign(alone.difference), alone.significant
+            np.sign(after.difference) == -np.sign(alone.difference), alone.significant
         ),
         "width_ratio": float(np.median(known)) if known.size else float("nan"),
         "n_wider": int((known > 1.0).sum()),
@@ -352,22 +324,26 @@ def confusion_of(
         shared = [document for document in mine if document in theirs]
         grades.append(np.array([[by[name] for name in shared] for by in (mine, theirs)], int))
     levels = np.unique(np.concatenate([both.ravel() for both in grades]))
-    counts = np.stack([confusion_counts(both[0], both[1], levels) for both in grades])
+    counts = np.stack([agreement.confusion_counts(both[0], both[1], levels) for both in grades])
     is_relevant = [both > 0 for both in grades]
     binary = np.array([False, True])
-    relevant = np.stack([confusion_counts(both[0], both[1], binary) for both in is_relevant])
+    relevant = np.stack(
+        [agreement.confusion_counts(both[0], both[1], binary) for both in is_relevant]
+    )
     same_scale = people.max_grade == judged.max_grade
     if not same_scale:
         warn(
             f"judge {judge} grades up to {judged.max_grade}, people up to {people.max_grade}: the "
             "scales differ, so coefficients of grades are omitted"
         )
-    coefficients: dict[str, AgreementInterval | None] = dict.fromkeys(COEFFICIENTS)
+    coefficients: dict[str, AgreementInterval | None] = dict.fromkeys(agreement.COEFFICIENTS)
     if same_scale:
-        for name, coefficient in COEFFICIENTS.items():
-            coefficients[name] = agreement_over_topics(counts, coefficient, confidence=confidence)
-    coefficients["kappa_relevant"] = agreement_over_topics(
-        relevant, kappa_of_counts, confidence=confidence
+        for name, coefficient in agreement.COEFFICIENTS.items():
+            coefficients[name] = agreement.agreement_over_topics(
+                counts, coefficient, confidence=confidence
+            )
+    coefficients["kappa_relevant"] = agreement.agreement_over_topics(
+        relevant, agreement.kappa_of_counts, confidence=confidence
     )
     return Confusion(
         grades=tuple(levels.tolist()),
@@ -394,17 +370,17 @@ def audited(
             "are used alone"
         )
     own, others = scores.judge.mean(axis=0), scores.more.mean(axis=0)
-    pvalue = welch_pvalue(own, others)
+    pvalue = agreement.welch_pvalue(own, others)
     if pvalue < RARE:
         warn(
             f"by judge {judge}, runs score {own.mean():.3f} on the topics that people judged and "
             f"{others.mean():.3f} on the others ({pvalue_words(pvalue)}): people's topics do not "
             "look like a random sample, without which the correction is not valid"
         )
-    worth = worth_of(scores.human, scores.judge, confidence=settings.confidence)
+    worth = agreement.worth_of(scores.human, scores.judge, confidence=settings.confidence)
     return {
         "taus": taus_of(scores, settings.top, confidence=settings.confidence, seed=seed, jobs=jobs),
-        "bias": bias_of_runs(scores.human, scores.judge, confidence=settings.confidence),
+        "bias": agreement.bias_of_runs(scores.human, scores.judge, confidence=settings.confidence),
         "worth": worth,
         "kin": None if settings.kin is None else kin_of(scores, runs, settings),
         "plan": plan_of(worth, scores.n + scores.n_more, settings),
@@ -457,7 +433,7 @@ def kin_of(scores: JudgedScores, runs: tuple[str, ...], settings: AuditSettings)
         runs=tuple(names_of(runs, kin)),
         others=tuple(names_of(runs, others)),
         near=settings.kin_near,
-        test=favours_kin(
+        test=agreement.favours_kin(
             scores.human,
             scores.judge,
             np.flatnonzero(kin),
@@ -471,8 +447,10 @@ def plan_of(worth: Worth, n_judged: int, settings: AuditSettings) -> tuple[PlanR
     """Return the topics of people for an interval of this width, and for a test of this power."""
     width, difference = settings.width, settings.minimum_difference
     options: Any = {"alpha": settings.alpha, "power": settings.power, "n_judged": n_judged}
-    for_power = topics_for_power(worth, difference, **options)
-    for_width = topics_for_width(worth, width, n_judged=n_judged, confidence=settings.confidence)
+    for_power = agreement.topics_for_power(worth, difference, **options)
+    for_width = agreement.topics_for_width(
+        worth, width, n_judged=n_judged, confidence=settings.confidence
+    )
     return (
         PlanRow(goal="width", value=width, topics=for_width),
         PlanRow(goal="difference", value=difference, topics=for_power),

@@ -12,7 +12,6 @@ import numpy as np
 from steadyrank.data.scores import mean_of_present
 from steadyrank.present.cells import number, percent, whole
 from steadyrank.present.json import picked
-from steadyrank.present.pair_panel import PairPanel, decided, signed_texts, values_at
 from steadyrank.present.table import Cell
 from steadyrank.present.view import Col, FigureSpec, Finding, TableSpec, View, Words, literal
 from steadyrank.stats.judges.agreement import AgreementInterval
@@ -516,10 +515,6 @@ VIEW = View(
 )
 
 
-def _why_not(material: Material) -> str:
-    return "" if material.judge_scores else f"no other judge was given: {_remedy(material)}"
-
-
 def _remedy(material: Material) -> str:
     if material.runs is None:
         return "add a column judge with two more judges"
@@ -560,26 +555,13 @@ def swap_share(result: JudgesResult) -> float:
     return float(mean_of_present(np.array(shares)))
 
 
-def _of_two(panel: PairPanel, result: JudgesResult, findings: Findings) -> None:
-    place, sign = panel.aligned(result.runs, result.pairs)
-    for i, judge in enumerate(result.judges, start=1):
-        ranking = judge.corrected
-        panel.add(
-            f"By judge {judge.judge}, corrected",
-            f"{{judge{i}}}, {{judged{i}}}",
-            **{
-                f"judge{i}": signed_texts(sign * values_at(ranking.difference, place), "+.3f"),
-                f"judged{i}": decided(ranking.significant, ranking.pvalue_adjusted, place),
-            },
-        )
-
-
 PART = part_of(
     VIEW,
     run=_run,
-    why_not=_why_not,
+    why_not=lambda material: (
+        "" if material.judge_scores else f"no other judge was given: {_remedy(material)}"
+    ),
     front=_front,
     varies="Other judges",
     examine=lambda material: "" if material.n_levels("judge") > 1 else _remedy(material),
-    of_two=_of_two,
 )

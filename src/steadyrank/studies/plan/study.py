@@ -36,7 +36,6 @@ from steadyrank.stats.planning.demands import (
     check_demands,
     check_positive,
 )
-from steadyrank.stats.planning.design import topics_for_range
 from steadyrank.stats.planning.needed_topics import needed_topics
 from steadyrank.stats.planning.variance import (
     ASSURANCE,
@@ -77,8 +76,6 @@ class MeasurePlan:
     """Topics at both ends of the variance's interval; None if topics were given."""
     power_interval: Interval | None = None
     """Power at both ends of the variance's interval, if topics were given."""
-    topics_two_way: int | None = None
-    """Topics by the two-way residual, for an analysis that removes topic effects."""
     design_effect: float | None = None
     """Factor by which the pilot's clusters of topics raise the variance of the plan."""
     topics_clustered: int | None = None
@@ -126,7 +123,6 @@ class MeasurePlan:
         return {
             **picked(self, "measure variance topics power smallest_difference"),
             **picked(self, "difference_variance expected_width topics_interval power_interval"),
-            "topics_two_way": self.topics_two_way,
             **picked(self, "design_effect topics_clustered clusters effective_topics"),
             **{f"pilot_{size}": getattr(self.pilot, f"n_{size}", None) for size in sizes},
             **{key: getattr(self.pilot, key, None) for key in of_pilot.split()},
@@ -634,7 +630,7 @@ def _plan_measure(
 def _with_pilot(
     made: MeasurePlan, demands: Demands, pilot: Pilot, variance: float, n_topics: int | None
 ) -> MeasurePlan:
-    """Return the plan with intervals, the assured number, and the topics of a two-way analysis."""
+    """Return the plan with intervals and the assured number."""
     if variance not in (pilot.variance, pilot.residual_variance):
         return made
     by_residual = variance == pilot.residual_variance
@@ -645,22 +641,8 @@ def _with_pilot(
         most_power, least_power = (demands.power(end, n_topics) for end in ends)
         return replace(made, power_interval=Interval(least_power, most_power))
     fewest, most = (demands.topics(end) for end in ends)
-    made = replace(
-        made,
-        topics_interval=Interval(fewest, most),
-        topics_assured=demands.topics(float(assured(variance, made.pilot_df))),
-    )
-    if by_residual or demands.minimum_difference is None or not pilot.residual_variance > 0.0:
-        return made
-    two_way = topics_for_range(
-        demands.minimum_difference,
-        pilot.residual_variance,
-        systems=demands.systems,
-        paired=True,
-        alpha=demands.comparison_alpha,
-        beta=demands.beta,
-    )
-    return replace(made, topics_two_way=two_way)
+    needed = demands.topics(float(assured(variance, made.pilot_df)))
+    return replace(made, topics_interval=Interval(fewest, most), topics_assured=needed)
 
 
 def _with_clusters(row: MeasurePlan, scores: Scores, *, paired: bool, asked: bool) -> MeasurePlan:

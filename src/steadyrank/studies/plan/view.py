@@ -132,43 +132,6 @@ _TOPICS = (
 )
 
 
-def _columns(result: PlanResult) -> tuple[Col, ...]:
-    return (
-        Col("measure", form="name"),
-        Col("variance", about="of a system's scores over topics, whose difficulty it includes"),
-        Col("variance_interval", "{sure} interval (variance)", when="known"),
-        Col(
-            "difference_variance",
-            "variance of differences",
-            when="known",
-            about="between two runs: averaged over pairs, unless given",
-        ),
-        Col("difference_interval", "{sure} interval (variance of differences)", when="known"),
-        *_TOPICS,
-        Col("topics_interval", "{sure} interval (topics)", "size", "known"),
-        Col(
-            "topics_two_way",
-            "two-way topics",
-            "size",
-            "known",
-            "for an analysis that removes topic effects, as paired tests do",
-        ),
-        Col(
-            "design_effect",
-            form=".2f",
-            when="known",
-            about="by which the pilot's clusters raise the variance; topics and power are for "
-            "independent topics",
-        ),
-        Col("topics_clustered", "clustered topics", "size", "known"),
-        Col("clusters", form="size", when="known"),
-        Col("power", form=".3f", when="known"),
-        Col("power_interval", "{sure} interval (power)", ".3f", "known"),
-        Col("smallest_difference", when=lambda result: result.given_topics is not None),
-        Col("expected_width", when=lambda result: result.demands.method == "interval"),
-    )
-
-
 def _differences_caption(result: PlanResult) -> str:
     said = f"Topics by difference: {{}} t test of two systems, {_rates(result.demands)}"
     if not result.demands.paired:
@@ -205,7 +168,33 @@ MEASURES = TableSpec(
     id="plan-measures",
     rows=lambda result: [plan.row() for plan in result.plans],
     shown=_with_intervals,
-    columns=_columns,
+    columns=(
+        Col("measure", form="name"),
+        Col("variance", about="of a system's scores over topics, whose difficulty it includes"),
+        Col("variance_interval", "{sure} interval (variance)", when="known"),
+        Col(
+            "difference_variance",
+            "variance of differences",
+            when="known",
+            about="between two runs: averaged over pairs, unless given",
+        ),
+        Col("difference_interval", "{sure} interval (variance of differences)", when="known"),
+        *_TOPICS,
+        Col("topics_interval", "{sure} interval (topics)", "size", "known"),
+        Col(
+            "design_effect",
+            form=".2f",
+            when="known",
+            about="by which the pilot's clusters raise the variance; topics and power are for "
+            "independent topics",
+        ),
+        Col("topics_clustered", "clustered topics", "size", "known"),
+        Col("clusters", form="size", when="known"),
+        Col("power", form=".3f", when="known"),
+        Col("power_interval", "{sure} interval (power)", ".3f", "known"),
+        Col("smallest_difference", when=lambda result: result.given_topics is not None),
+        Col("expected_width", when=lambda result: result.demands.method == "interval"),
+    ),
     caption=PlanResult.caption,
 )
 

@@ -28,25 +28,13 @@ from steadyrank.data.run import Run
 from steadyrank.data.scores import mean_of_present
 from steadyrank.errors import InputError, arg, check_choice, check_count, warn
 from steadyrank.measures.evaluate import Missing, NoRelevant, report_coverage
+from steadyrank.measures.holes.lists import CellEntries, joined_entries
 from steadyrank.measures.names import Measure
 from steadyrank.measures.scoring import Recipe, find_judged_documents, prepare, score_recipe
 from steadyrank.stats.anova.gstudy import variance_components
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.planning.variance import pooled_variance
 from steadyrank.words import counted
-
-
-class Entries(NamedTuple):
-    """Judged documents of all runs.
-
-    Those of run r and topic t are entries `blocks[c]` to `blocks[c + 1]`, with c = r × topics + t.
-    """
-
-    blocks: np.ndarray
-    ranks: np.ndarray
-    rows: np.ndarray
-    """Rows of the judgments."""
-    grades: np.ndarray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -68,9 +56,9 @@ class Pool:
     """Judgments in the order of the ideal list of each topic."""
     blocks: np.ndarray
     """[topic + 1]: where the judgments of a topic begin and end."""
-    relevant: Entries
+    relevant: CellEntries
     """Entries of grade 1 and above, which suffice for most measures."""
-    judged: Entries | None
+    judged: CellEntries | None
     """All entries, if some measure requires them."""
     lengths: np.ndarray
     """[run, topic]: number of documents returned, -1 if the run lacks the topic."""
@@ -97,10 +85,10 @@ def score_runs(pool: Pool, kept: np.ndarray, runs: Sequence[int] | np.ndarray) -
     in_order = kept[pool.best_first]
     ideal = pool.grades[pool.best_first[in_order]]
     ideal_blocks = _counted(in_order)[pool.blocks]
-    few = _some_entries(pool.relevant, kept[pool.relevant.rows])
-    everything = few
+    few = everything = pool.relevant.only(kept[pool.relevant.rows])
     if pool.judged is not None:
-        everything = _some_entries(pool.judged, kept[pool.judged.rows])
+        everything = pool.judged.only(kept[pool.judged.rows])
+    grades = pool.grades[few.rows], pool.grades[everything.rows]
     n_topics = len(pool.topics)
     scores = np.empty((len(pool.recipes), len(runs), n_topics))
     for place, run in enumerate(runs):
@@ -109,7 +97,7 @@ def score_runs(pool: Pool, kept: np.ndarray, runs: Sequence[int] | np.ndarray) -
             entries = everything if recipe.needs_all else few
             score_recipe(
                 recipe,
-                (entries.blocks[cells], entries.ranks, entries.grades),
+                (entries.blocks[cells], entries.ranks, grades[recipe.needs_all]),
                 pool.lengths[run],
                 (ideal_blocks, ideal),
                 no_relevant=pool.no_relevant,
@@ -124,11 +112,6 @@ def _counted(flags: np.ndarray) -> np.ndarray:
     counts = np.zeros(len(flags) + 1, np.int64)
     np.cumsum(flags, out=counts[1:])
     return counts
-
-
-def _some_entries(entries: Entries, stay: np.ndarray) -> Entries:
-    blocks = _counted(stay)[entries.blocks]
-    return Entries(blocks, entries.ranks[stay], entries.rows[stay], entries.grades[stay])
 
 
 def read_pool(
@@ -167,7 +150,7 @@ def read_pool(
     contributors = np.zeros((len(teams), len(judged)), bool)
     for part, team in zip(parts, team_of, strict=True):
         contributors[team, part.contributed] = True
-    entries = _joined(parts, judged.grades)
+    entries = joined_entries([(part.blocks, part.ranks, part.rows) for part in parts])
     owner = np.repeat(np.arange(len(judged.topics)), judged.sizes)
     within = sum(part.within for part in parts)
     pool = Pool(
@@ -181,7 +164,7 @@ def read_pool(
         contributors=contributors,
         best_first=np.lexsort((-judged.grades, owner)),
         blocks=judged.blocks,
-        relevant=_some_entries(entries, entries.grades > 0) if everything else entries,
+        relevant=entries.only(judged.grades[entries.rows] > 0) if everything else entries,
         judged=entries if everything else None,
         lengths=np.stack([part.lengths for part in parts]),
         recipes=recipes,
@@ -221,14 +204,6 @@ def _judged_part(run: Run, *, qrels: Qrels, depth: int, everything: bool) -> _Ru
         within=int(np.clip(judged.lengths, 0, depth).sum()),
         unknown=len(set(run.topics) - qrels.position.keys()),
     )
-
-
-def _joined(parts: Sequence[_RunPart], grades: np.ndarray) -> Entries:
-    firsts = np.cumsum([0, *(len(part.rows) for part in parts)], dtype=np.int64)
-    blocks = [part.blocks[:-1] + first for part, first in zip(parts, firsts, strict=False)]
-    rows = np.concatenate([part.rows for part in parts])
-    ranks = np.concatenate([part.ranks for part in parts])
-    return Entries(np.concatenate([*blocks, firsts[-1:]]), ranks, rows, grades[rows])
 
 
 def _teams(names: Sequence[str], known: Sequence[str]) -> tuple[tuple[str, ...], np.ndarray]:

@@ -208,9 +208,9 @@ LEAVE_OUT = TableSpec(
         + (
             "its interval, * if it misses the variance of all teams"
             if result.mode == "paper"
-            else "their range from smallest to largest, which is not a confidence interval"
+            else "range, which is not a confidence interval"
         )
-        + f" (docs/pools.md). {result.caption()}"
+        + " (docs/pools.md)."
     ),
     opened=16,
 )
@@ -243,8 +243,10 @@ BIAS = TableSpec(
         Col("unique", "unique documents", "count"),
         Col("unique_relevant", "relevant", "count"),
     ),
-    caption="Pool bias: mean scores, and their change without the documents that only the run's "
-    "team contributed.",
+    caption=lambda result: (
+        "Pool bias: scores, and their change without what only the team contributed. "
+        f"{result.caption()}"
+    ),
 )
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, Unpack, get_args
+from typing import Any, Unpack, get_args
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from steadyrank.compute.executors import Progress
 from steadyrank.compute.memory import check_pairs
 from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.order import scores_in_order
-from steadyrank.data.read.run_info import describe_topics, run_called
+from steadyrank.data.read.run_info import describe_topics
 from steadyrank.data.read.sources import PathLike
 from steadyrank.data.scores import (
     Scores,
@@ -36,20 +36,14 @@ from steadyrank.data.scores import (
 from steadyrank.errors import InputError, check_choice, check_count, check_number, warn
 from steadyrank.measures.arguments import data_first
 from steadyrank.measures.evaluate import scores_of
-from steadyrank.notebook import Exhibit, frame_of, shown_by
+from steadyrank.notebook import Framed, shown_by
 from steadyrank.present.json import picked, rows_of
 from steadyrank.present.view import Finding
 from steadyrank.stats.inputs import check_counts
 from steadyrank.stats.pairs.decisions import Decided, adjust
 from steadyrank.stats.pairs.difference_bins import WIDTH
 from steadyrank.stats.pairs.max_t import max_t, max_t_level
-from steadyrank.stats.pairs.result import (
-    NO_DIFFERENCE,
-    TOO_FEW,
-    ZERO_VARIANCE,
-    all_pairs,
-    pairs_with,
-)
+from steadyrank.stats.pairs.result import NO_DIFFERENCE, TOO_FEW, ZERO_VARIANCE, all_pairs
 from steadyrank.stats.pairs.sign_flips import Draws
 from steadyrank.stats.pairs.tests import moments, paired_t
 from steadyrank.stats.pairs.topic_design import TopicDesign, cluster_sums, linearised
@@ -74,9 +68,6 @@ from steadyrank.studies.topics.levels import (
 )
 from steadyrank.words import MISSING, by_number, counted, level_words, roughly, size
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 MOST_FLIPPED = 500_000
 """Most pairs of runs for which levels are those of max-t; with more, Bonferroni's."""
 
@@ -100,7 +91,7 @@ _RATES = (
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 @shown_by("studies.topics.view:VIEW.text")
-class TopicsResult(Exhibit):
+class TopicsResult(Framed):
     """The result of `topics`: arrays with one entry per pair, and levels of the difference.
 
     Examples
@@ -130,7 +121,6 @@ class TopicsResult(Exhibit):
     comparison_alpha: float
     """Level of a single comparison, for which numbers of topics are computed."""
     binning: Binning
-    baseline: str | None
     seed: int
     pairs: np.ndarray
     """[pair, 2]: positions of the two runs."""
@@ -168,9 +158,9 @@ class TopicsResult(Exhibit):
 
     @property
     def leaders(self) -> tuple[str, str]:
-        """The best run and the second, or the baseline if it is neither."""
+        """The best run and the second."""
         first, second = (self.runs[run] for run in self.order[:2])
-        return first, second if self.baseline in (None, first, second) else str(self.baseline)
+        return first, second
 
     def sentence(self, a: str | None = None, b: str | None = None) -> str:
         """Return in words whether other topics reverse two runs, by default the leaders."""
@@ -222,13 +212,9 @@ class TopicsResult(Exhibit):
     def pair(self, one: int, other: int) -> int:
         """Return the place of the pair of two runs, given by their positions in either order."""
         first, second = min(one, other), max(one, other)
-        if first != second and self.baseline is None:
-            return first * (2 * len(self.runs) - first - 1) // 2 + second - first - 1
-        places = np.flatnonzero((np.sort(self.pairs, axis=1) == (first, second)).all(axis=1))
-        if not len(places):
-            names = f"{self.runs[one]!r} and {self.runs[other]!r}"
-            raise InputError(f"{names} are not a pair of this result")
-        return int(places[0])
+        if first == second:
+            raise InputError(f"{self.runs[one]!r} is one run: name two")
+        return first * (2 * len(self.runs) - first - 1) // 2 + second - first - 1
 
     def caption(self) -> str:
         """Return the measure and the sizes, for captions."""
@@ -289,11 +275,6 @@ class TopicsResult(Exhibit):
             for s, n in enumerate(self.sizes)
         ]
 
-    def to_frame(self, kind: Literal["pairs", "levels"] = "pairs") -> pd.DataFrame:
-        """Return one row per pair, or one row per level and size."""
-        check_choice("kind of frame", kind, ("pairs", "levels"))
-        return frame_of(self.curves() if kind == "levels" else self.rows())
-
 
 def needed_figure(row: Mapping[str, Any]) -> str:
     """Return the topics that a pair requires for a cell of a table.
@@ -320,7 +301,6 @@ def topics(
     alpha: float = 0.05,
     beta: float = 0.2,
     decided: Decided | None = None,
-    baseline: str | None = None,
     topic_info: PathLike | None = None,
     cluster_from: str | None = None,
     binning: Binning = "first",
@@ -356,8 +336,6 @@ def topics(
         `compare`, max-t over all pairs of runs or Holm's correction.
     decided : CompareResult, optional
         A result of `compare` with the level and the pairs that are significant already.
-    baseline : str, optional
-        Pair every run with this one only.
     topic_info, cluster_from : optional
         As in `evaluate`: clusters and weights of the topics.
     binning : str
@@ -405,14 +383,13 @@ def topics(
     scores = of_some_weight(
         describe_topics(scores, topic_info=topic_info, cluster_from=cluster_from)
     )
-    baseline = run_called(baseline, scores)
-    name = _check(scores, measure, n_trials, baseline, binning)
+    name = _check(scores, measure, n_trials, binning)
     check_rates(check_number("alpha", alpha), check_number("beta", beta))
     scores = scores_in_order(scores)
     drawn = drawn_topics(scores, name)
     matrix = drawn.matrix
-    every_pair = all_pairs(len(matrix))
-    everyone = clustered_variances(pair_variances(matrix, every_pair), drawn, every_pair)
+    pairs = all_pairs(len(matrix))
+    moments = clustered_variances(pair_variances(matrix, pairs), drawn, pairs)
     complete = matrix[:, ~np.isnan(matrix).any(axis=0)]
     _warn_of_dropped(len(scores.topics), complete.shape[1])
     n = complete.shape[1] if complete.shape[1] > 1 else matrix.shape[1]
@@ -431,11 +408,6 @@ def topics(
         progress=progress,
         seed=seed,
     )
-    pairs, moments = every_pair, everyone
-    if baseline is not None:
-        base = position(baseline, scores.runs, "run")
-        pairs = pairs_with(len(matrix), base)
-        moments = clustered_variances(pair_variances(matrix, pairs), drawn, pairs)
     difference, variance = moments.difference, moments.variance
     independent = moments.variance_a + moments.variance_b
     at = np.where(moments.n > 0, moments.n, np.nan)
@@ -461,7 +433,6 @@ def topics(
         comparison_alpha=level,
         significant=significant,
         binning=binning,
-        baseline=baseline,
         seed=seed,
         pairs=pairs,
         variances=moments,
@@ -474,7 +445,7 @@ def topics(
         needed=clustered_needed(moments, drawn, alpha=level, beta=beta, confidence=CONFIDENCE),
         sizes=chosen,
         further_sizes=further,
-        levels=topic_levels(everyone, splits, chosen, further, width=WIDTH * unit),
+        levels=topic_levels(moments, splits, chosen, further, width=WIDTH * unit),
     )
 
 
@@ -514,7 +485,7 @@ def default_sizes(n_topics: int) -> tuple[int, ...]:
     return tuple(range(step, half + 1, step))
 
 
-def _check(scores: Scores, measure: Any, n_trials: Any, baseline: str | None, binning: Any) -> str:
+def _check(scores: Scores, measure: Any, n_trials: Any, binning: Any) -> str:
     """Check the arguments and return the measure's name."""
     check_count("n_trials", n_trials)
     check_choice("binning", binning, get_args(Binning))
@@ -523,8 +494,6 @@ def _check(scores: Scores, measure: Any, n_trials: Any, baseline: str | None, bi
     check_pairs(len(scores.runs), PAIR_BYTES)
     if len(scores.topics) < 2:
         raise InputError("a single topic has no variance: give scores on at least two")
-    if baseline is not None:
-        position(baseline, scores.runs, "run")
     return measure_of(scores, measure)
 
 

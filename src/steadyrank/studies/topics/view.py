@@ -32,7 +32,7 @@ TARGET = 0.05
 
 
 def findings(result: TopicsResult) -> list[Finding]:
-    """Return findings about the two best runs, or the best and the baseline, then all pairs."""
+    """Return findings about the two best runs, then all pairs."""
     said = result.of_pair()
     known = result.expected_reversal[~np.isnan(result.expected_reversal)]
     if len(known) > 1:
@@ -114,16 +114,9 @@ def _neighbour_rows(result: TopicsResult) -> list[dict[str, Any]]:
     return rows
 
 
-def _against_baseline(result: TopicsResult, rows: Sequence[Row]) -> list[Row]:
-    (mean,) = {row["mean_b"] for row in rows}
-    own = {"a": f"{result.baseline} (baseline)", "mean_a": mean}
-    return sorted([*result.told(), own], key=lambda row: -np.nan_to_num(row["mean_a"], nan=-np.inf))
-
-
 NEIGHBOURS = TableSpec(
     id="topic-neighbours",
     rows=_neighbour_rows,
-    when=lambda result: result.baseline is None,
     columns=(
         Col("run", form="name"),
         Col("next", form="name"),
@@ -136,27 +129,13 @@ NEIGHBOURS = TableSpec(
     caption=_caption,
     best="mean",
 )
-BASELINE = TableSpec(
-    id="topic-baseline",
-    rows=TopicsResult.rows,
-    shown=_against_baseline,
-    when=lambda result: result.baseline is not None,
-    columns=(
-        Col("a", "run", "name"),
-        Col("mean_a", "{measure}"),
-        Col("difference", form="change"),
-        *THEORY,
-    ),
-    caption=_caption,
-    best="mean_a",
-)
 PAIRS = TableSpec(
     id="topic-every-pair",
     rows=TopicsResult.rows,
     shown=lambda result, rows: sorted(
         result.told(), key=lambda row: -np.nan_to_num(row["expected_reversal"], nan=2.0)
     ),
-    when=lambda result: result.baseline is None and len(result.pairs) <= MOST_PAIRS,
+    when=lambda result: len(result.pairs) <= MOST_PAIRS,
     columns=(
         Col("a", form="name"),
         Col("b", form="name"),
@@ -254,7 +233,7 @@ def fields(result: TopicsResult) -> dict[str, Any]:
         "levels": [_level_json(result, level) for level in result.levels],
         **picked(result, "measure n_complete n_dropped n_clusters weighted=is_weighted"),
         **picked(result, "trials=n_trials binning alpha beta comparisons comparison_alpha"),
-        **picked(result, "baseline seed leaders"),
+        **picked(result, "seed leaders"),
         "answer": [finding.text for finding in findings(result)],
         "runs": [
             {"run": run, "mean": mean}
@@ -286,7 +265,7 @@ VIEW = View(
         means_not="This section does not apply to other documents or judgments.",
     ),
     findings=findings,
-    tables=(NEIGHBOURS, BASELINE, PAIRS, LEVELS),
+    tables=(NEIGHBOURS, PAIRS, LEVELS),
     csv="topic-every-pair",
     fields=fields,
     figure=FigureSpec(
