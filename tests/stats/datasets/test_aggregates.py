@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from itertools import product
 
 import numpy as np
@@ -17,7 +16,6 @@ from steadyrank.stats.datasets import (
     completion_ranks,
     critical_difference,
     friedman,
-    type_correlation,
     type_weights,
 )
 from steadyrank.stats.run_means import ranks_of
@@ -78,27 +76,6 @@ def test_ranks_over_completions_are_those_of_all_completions(seed):
         ranks = ranks_of(full @ weight)
         best, worst = np.minimum(best, ranks), np.maximum(worst, ranks)
     assert completion_ranks(scores, weight).tolist() == np.stack([best, worst], axis=1).tolist()
-
-
-TYPES = [f"t{k // 5}" for k in range(40)]
-
-
-@pytest.mark.parametrize("truth", [0.0, 0.3, 0.7])
-def test_the_correlation_within_types_is_found(truth):
-    """60 runs, 8 types of 5: the estimate's standard error is below 0.03."""
-    rng = np.random.default_rng(4)
-    shared = np.repeat(rng.normal(size=(60, 8)), 5, axis=1)
-    noise = rng.normal(size=(60, 40))
-    scores = math.sqrt(truth) * shared + math.sqrt(1 - truth) * noise
-    scores += rng.normal(size=(60, 1)) + rng.normal(size=40)
-    assert type_correlation(scores, TYPES) == pytest.approx(truth, abs=0.12)
-
-
-def test_without_groups_there_is_none():
-    scores = np.random.default_rng(1).random((5, 4))
-    for types in (list("abcd"), list("aaaa")):
-        assert math.isnan(type_correlation(scores, types))
-    assert math.isnan(type_correlation(np.ones((5, 4)), list("aabb")))
 
 
 DEMSAR = np.array(
