@@ -99,6 +99,15 @@ CALLS = {
     "sr.compare(pd.read_csv('wide.csv', index_col='topic'))": "",
     "sr.compare(pd.read_csv('scores.csv').pivot(index='topic', columns='run', values='value'))": "",
     "sr.compare(pd.read_csv('wide.csv'), 'AP')": "",
+    "sr.compare(pd.read_csv('wide.csv', index_col='topic').to_numpy().T)": "",
+    "sr.compare(pd.read_csv('wide.csv', index_col='topic').to_numpy().T.tolist())": "",
+    "sr.compare(dict(pd.read_csv('wide.csv', index_col='topic')))": "",
+    "sr.compare(pa.Table.from_pandas(pd.read_csv('wide.csv')))": "",
+    "sr.compare([0.1, 0.5, 0.3, 0.4], [0.2, 0.6, 0.5, 0.5])": "",
+    "sr.Scores.from_frame(pd.read_csv('wide.csv'), measure='AP').mean()": "",
+    "sr.evaluate(sr.run_from_frame(pd.read_csv('run.csv')), 'qrels.txt')": "",
+    "sr.datasets(pd.read_csv('leaderboard.csv').set_index('model'))": "",
+    "(sr.read('wide.csv').mean(), sr.read('qrels.txt').topics, sr.read('runs'))": "",
     "sr.stability('wide.csv', measure='AP')": "",
     "sr.plan('scores.csv', rng=1)": "it draws no random numbers",
     "sr.compare('scores.csv', test='ttest')": "",
@@ -208,8 +217,10 @@ def test_a_command_works_or_is_answered(typed, answer, capsys):
 @pytest.mark.parametrize(("typed", "answer"), [_guess(*one) for one in CALLS.items()])
 def test_a_call_works_or_is_answered(typed, answer):
     import pandas as pd
+    import pyarrow as pa
 
-    names = {"sr": sr, "pd": pd, **dict.fromkeys(("qrel", "qrels", "run", "topics"), None)}
+    names = {"sr": sr, "pd": pd, "pa": pa}
+    names |= dict.fromkeys(("qrel", "qrels", "run", "topics"))
     if not answer:
         eval(typed, names)
         return

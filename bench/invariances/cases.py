@@ -695,7 +695,7 @@ NO_STUDY = {
     **dict.fromkeys(
         ("builtin_collection", "builtin_instances", "builtin_runs"), "comes with the package"
     ),
-    **dict.fromkeys(("parse_measure", "register_measure", "true_means"), "has no topics or runs"),
+    **dict.fromkeys(("parse_measure", "register_measure"), "has no topics or runs"),
     "battles": "takes battles, which have no runs by topics; its tests permute rows and sides",
     "max_input": "sets a limit of the process",
     "plot": "draws a result",

@@ -27,7 +27,6 @@ from steadyrank.data.track.simulated import SimulatedTrack as SimulatedTrack
 from steadyrank.data.track.simulated import TrackModel as TrackModel
 from steadyrank.data.track.simulated import simulated_facets as simulated_facets
 from steadyrank.data.track.simulated import simulated_track as simulated_track
-from steadyrank.data.track.simulated import true_means as true_means
 from steadyrank.data.write import write_qrels as write_qrels
 from steadyrank.data.write import write_run as write_run
 from steadyrank.data.write import write_scores as write_scores
@@ -54,7 +53,7 @@ from steadyrank.stats.ranks.correlation import symmetric_tau_ap as symmetric_tau
 from steadyrank.stats.ranks.correlation import tau_ap as tau_ap
 from steadyrank.studies.agree.result import AgreeResult as AgreeResult
 from steadyrank.studies.agree.study import agree as agree
-from steadyrank.studies.battles.result import BattlesResult as BattlesResult
+from steadyrank.studies.battles.study import BattlesResult as BattlesResult
 from steadyrank.studies.battles.study import battles as battles
 from steadyrank.studies.compare.audit import AuditResult as AuditResult
 from steadyrank.studies.compare.audit import audit_tests as audit_tests

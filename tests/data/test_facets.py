@@ -58,12 +58,6 @@ def test_long_tables_keep_their_facets(tmp_path, graded, form):
     np.testing.assert_allclose(found.values[order][:, topics], expected.values, rtol=1e-12)
 
 
-def test_frames_keep_their_facets(graded):
-    result = sr.compare(long_frame(graded))
-    assert result.judges == ("j1", "j2")
-    assert result.runs == ("s1", "s2", "s3")
-
-
 def test_studies_without_facets_take_means(graded):
     means = averaged_facets(graded)
     assert means.runs == ("s1", "s2", "s3")

@@ -67,11 +67,3 @@ def test_judgments_keep_their_documents():
     assert qrels.topics == ("9", "10", "a", "b")
     assert {topic: qrels.judgments(topic) for topic in qrels.topics} == judged
     assert qrels_in_order(qrels) is qrels
-
-
-def test_judgments_in_files_are_put_in_order(write):
-    path = write("qrels.txt", "10 0 d1 1\n9 0 d2 0\n10 0 d2 2\n")
-    qrels = judgments_of(path)
-    assert qrels.topics == ("9", "10")
-    assert qrels.judgments("10") == {"d1": 1, "d2": 2}
-    assert qrels.source == path

@@ -69,8 +69,3 @@ def test_other_topics_may_have_other_judgments_and_other_tools_say_nothing(two_t
         values=np.zeros((len(first.measures), 1, 1)),
     )
     assert sr.join_scores(first, plain).runs == ("a", "c")
-
-
-def test_where_missing_topics_were_an_error_none_was_missing(two_tables):
-    parts = [two_tables("a", 0)[0], two_tables("b", 0, missing="error")[0]]
-    assert sr.join_scores(*parts).runs == ("a", "b")

@@ -155,13 +155,6 @@ def test_tables_are_what_agree_finds(made, data):
     assert (claim.detail[:11], claim.published) == (f"RMSE {rmse:.4f}", "RMSE 0.0242")
 
 
-def test_figure_1_shows_ap_against_ndcg_20(made):
-    assert made.exhibits[0].tables[0].caption.startswith("AP and nDCG@20")
-    texts = by_text(made.exhibits[0].claims)
-    assert texts["Mean tau rises with topics"].holds
-    assert texts["From 100 systems on tau is nearly constant (within 0.01)"].holds is None
-
-
 def test_trends_are_told_apart():
     rising = np.array([[0.5, 0.52], [0.7, 0.71]])
     up, down = ({"tau": x, "tau_ap": x} for x in (rising, rising[::-1]))

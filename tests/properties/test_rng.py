@@ -113,10 +113,6 @@ def _battles(rng: Any, _: Path) -> Any:
     return {"seed": found.meta["seed"], "outcome": found.outcome}
 
 
-def _truth() -> Any:
-    return sr.simulated_track(**TRACK).truth
-
-
 @functools.cache
 def _sides() -> list[sr.Scores]:
     values = np.random.default_rng(0).uniform(0.2, 0.8, (2, 1, 1, 40))
@@ -156,7 +152,6 @@ CALLS: dict[str, Call] = {
     "simulated_track": _track,
     "stability": _on_scores("stability", measure="AP"),
     "topics": _on_scores("topics", measure="AP", n_trials=20),
-    "true_means": lambda rng, _: sr.true_means(_truth(), n_topics=5, rng=rng),
     "write_shards": _write_shards,
 }
 

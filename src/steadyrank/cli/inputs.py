@@ -100,10 +100,9 @@ def is_leaderboard(files: Sequence[str]) -> bool:
     """Return whether a table has scores by dataset, in a column or in rows without topics."""
     from steadyrank.data.interop.tables import pick_column
     from steadyrank.data.read.leaderboards import DATASET_COLUMNS
-    from steadyrank.data.read.parquet import column_names
     from steadyrank.data.read.score_files import is_long
     from steadyrank.data.read.sources import kind_of, open_bytes
-    from steadyrank.data.read.tables import header_of
+    from steadyrank.data.read.tables import column_names, header_of
     from steadyrank.data.table_rules import names_rows
 
     path = Path(files[0])

@@ -124,7 +124,6 @@ def facet_cube(scores: Scores, measure: str, facets: Iterable[str] = FACETS) -> 
 
 
 def _systems(scores: Scores) -> tuple[str, ...]:
-    """The system of each run, which is the run itself where none is named."""
     named = scores.run_info.get("system", scores.runs)
     return tuple(own or run for own, run in zip(named, scores.runs, strict=True))
 
@@ -174,9 +173,8 @@ def averaged_together(**sides: Scores) -> list[Scores]:
         for name, own in sides.items()
     ]
     joined = tidy_judges(join_scores(*parts))
-    by_side = {
-        name: {j for j, side in _columns(joined, "judge", "side") if side == name} for name in sides
-    }
+    columns = {*zip(joined.run_info["judge"], joined.run_info["side"], strict=True)}
+    by_side = {name: {judge for judge, side in columns if side == name} for name in sides}
     common = set.intersection(*by_side.values())
     if not common:
         held = " and ".join(f"the {n} by {some(sorted(own), 3)}" for n, own in by_side.items())
@@ -199,10 +197,6 @@ def averaged_together(**sides: Scores) -> list[Scores]:
         meta = {**own.meta, "judges": mean.meta["judges"]}
         apart.append(replace(mean, runs=named, run_info=about, meta=meta))
     return apart
-
-
-def _columns(scores: Scores, *names: str) -> set[tuple[str, ...]]:
-    return set(zip(*(scores.run_info[name] for name in names), strict=True))
 
 
 def tidy_judges(scores: Scores) -> Scores:

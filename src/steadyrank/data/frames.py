@@ -74,7 +74,6 @@ def qrels_frame(qrels: Qrels, *, columns: Tool = "steadyrank") -> pd.DataFrame:
 
 
 def _frame(held: Run | Qrels, columns: str, names: str, values: dict[str, Any]) -> pd.DataFrame:
-    """Topics and documents of every row, of the type that the tool works with, and the values."""
     codes = np.repeat(np.arange(len(held.topics)), np.diff(held.blocks))
     topics = _series(_text(make_ids(held.topics)).take(codes), columns)
     documents = _series(_text(held.documents), columns)
@@ -84,7 +83,6 @@ def _frame(held: Run | Qrels, columns: str, names: str, values: dict[str, Any]) 
 
 
 def _text(ids: Ids) -> Any:
-    """Ids as an Arrow array of text, or of bytes where some id is not UTF-8."""
     import pyarrow as pa
 
     buffers = [None, pa.py_buffer(ids.offsets.tobytes()), pa.py_buffer(ids.data.tobytes())]

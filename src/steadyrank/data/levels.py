@@ -27,14 +27,9 @@ FEWEST_TOPICS = 2
 MOST_STEPS, SETTLED = 2000, 1e-11
 """Share of the first residual at which conjugate gradients stop."""
 
-DENSE = 2000
-"""Levels up to which the matrix of their normal equations is kept."""
-
-SPARSE = 0.2
-"""Share of the cells of a topic that are graded below which only these are multiplied."""
-
-NAMED = 3
-"""Judges that a message names."""
+DENSE, SPARSE = 2000, 0.2
+"""Levels up to which the matrix of their normal equations is kept; beyond, the share of graded
+cells of a topic below which only these are multiplied."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -224,7 +219,7 @@ def check_separable(levels: Levels, systems: Sequence[str], judges: Sequence[str
 
 
 def _judges_of(given: np.ndarray, judges: Sequence[str]) -> str:
-    return some([judges[place] for place in np.flatnonzero(given).tolist()] or ["nobody"], NAMED)
+    return some([judges[place] for place in np.flatnonzero(given).tolist()] or ["nobody"], 3)
 
 
 def _rows_of_groups(layout: Layout) -> list[np.ndarray]:
@@ -282,7 +277,6 @@ def layout_of(there: np.ndarray, n_systems: int) -> Layout:
 
 
 def _largest(groups: np.ndarray) -> np.ndarray:
-    """Return which systems of a judge are in the largest group."""
     known = groups[groups >= 0]
     if not len(known):
         return np.zeros(len(groups), bool)
@@ -290,7 +284,6 @@ def _largest(groups: np.ndarray) -> np.ndarray:
 
 
 def _linked(there: np.ndarray, without: int | None = None) -> np.ndarray:
-    """Return the group of each cell: cells that are linked through topics."""
     if without is not None:
         there = np.delete(there, without, axis=0)
     n, p = there.shape
@@ -366,7 +359,6 @@ def _centred(weights: np.ndarray, group: np.ndarray) -> np.ndarray:
 
 
 def _by_topic(values: np.ndarray, topic: np.ndarray, n: int) -> np.ndarray:
-    """Sums over the rows of each topic: [..., row] to [..., topic]."""
     made = np.zeros((n, *values.shape[:-1]))
     np.add.at(made, topic, np.moveaxis(values, -1, 0))
     return np.moveaxis(made, 0, -1)

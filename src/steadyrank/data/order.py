@@ -222,7 +222,6 @@ def order_by_name(names: Sequence[str]) -> np.ndarray:
 
 @functools.lru_cache(maxsize=32)
 def _places_in_order(names: tuple[str, ...]) -> list[int]:
-    """Where the names stand; the same judgments are met again with every run that is scored."""
     keys = [natural_key(name) for name in names]
     return sorted(range(len(names)), key=keys.__getitem__)
 

@@ -67,7 +67,6 @@ def check_alike(
 
 
 def _origins(scores: Scores) -> list[tuple[Any, ...]]:
-    """Settings, file and hash of the judgments of each part that was joined."""
     return [
         (meta.get("settings", {}), meta.get("qrels"), meta.get("sha256", {}).get(meta.get("qrels")))
         for meta in scores.meta.get("joined", [scores.meta])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -26,15 +27,6 @@ OTHER_RUNS = "rows whose run differs from the first"
 INFINITE_SCORES = "infinite scores"
 REPEATED_DOCUMENTS = "repeated documents dropped"
 REPEATED_JUDGMENTS = "judgments repeated with the same grade"
-
-_ONE: Mapping[str, str] = {
-    LONG_LINES: "line with more fields than expected, the rest ignored",
-    OTHER_TAGS: "line whose tag differs from the first",
-    OTHER_RUNS: "row whose run differs from the first",
-    INFINITE_SCORES: "infinite score",
-    REPEATED_DOCUMENTS: "repeated document dropped",
-    REPEATED_JUDGMENTS: "judgment repeated with the same grade",
-}
 
 _ADVICE: Mapping[str, str] = {
     OTHER_TAGS: "the first tag names the run",
@@ -275,8 +267,12 @@ def run_from_dict(
 
 
 def counted_oddity(what: str, count: int) -> str:
-    """How often something odd was seen."""
-    return counted(count, _ONE.get(what, what), what)
+    """How often something odd was seen.
+
+    >>> counted_oddity(INFINITE_SCORES, 1), counted_oddity(OTHER_TAGS, 2)
+    ('1 infinite score', '2 lines whose tag differs from the first')
+    """
+    return counted(count, re.sub("(line|row|score|document|judgment)s", r"\1", what, count=1), what)
 
 
 def oddity_warning(what: str, count: int) -> str:

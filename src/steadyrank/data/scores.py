@@ -379,7 +379,6 @@ def weighted_mean(values: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
 def _checked_info(
     info: Mapping[str, Sequence[str]], labels: Sequence[str], axis: str
 ) -> dict[str, tuple[str, ...]]:
-    """Columns about runs or topics as texts, one entry for each."""
     if not isinstance(info, Mapping):
         raise InputError(f"{axis}_info must map names of columns to columns, got {info!r}")
     columns = {name: tuple(map(str, column)) for name, column in info.items()}
@@ -468,7 +467,6 @@ def scores_from_codes(
 def _trimmed(
     axis: str, names: Sequence[str], codes: np.ndarray
 ) -> tuple[tuple[str, ...], np.ndarray]:
-    """Names without the blanks around them, and which of these each row has."""
     bare = [name.strip() for name in names]
     if "" in bare:
         row = int(np.argmax(codes == bare.index("")))

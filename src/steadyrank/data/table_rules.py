@@ -216,7 +216,6 @@ def tell_of_spellings(where: object, kind: str, names: Sequence[str]) -> None:
 
 
 def _spelling(name: str, kind: str) -> str:
-    """What is the same for two ways to write one name."""
     if kind == "measure":
         base, cutoff = re.fullmatch(r"(.*?)(?:[@_.](\d+))?", name.lower(), re.DOTALL).groups()  # type: ignore[union-attr]
         return _SAME_MEASURES.get(base, base) + (f"@{cutoff}" if cutoff else "")

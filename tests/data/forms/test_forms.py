@@ -13,7 +13,7 @@ import pytest
 
 import steadyrank as sr
 from steadyrank.data.facets import averaged_facets
-from steadyrank.data.forms.reading import FORMS, read_forms, read_parts
+from steadyrank.data.forms.reading import read_forms, read_parts
 
 pytestmark = pytest.mark.filterwarnings("ignore::steadyrank.SteadyrankWarning")
 
@@ -41,6 +41,11 @@ def test_battles_have_the_win_rates_of_plain_python(tmp_path, make, name):
     found = read_forms([make(tmp_path / name)]).data
     rates = dict(zip(found.models, found.win_rates(), strict=True))
     assert rates == pytest.approx(made.win_rates())
+
+
+def test_rows_without_provider_and_prompt_are_named_by_their_file(tmp_path):
+    rows = [{"vars": {"q": k}, "success": k == 1, "promptIdx": 0} for k in range(2)]
+    assert sr.read_scores(made.lines(tmp_path / "night.jsonl", rows)).runs == ("night.jsonl",)
 
 
 def test_arena_hard_swaps_the_second_game(tmp_path):
@@ -335,7 +340,3 @@ def test_runs_and_judgments_have_none_of_the_forms(tmp_path):
     for name, text in texts.items():
         (tmp_path / name).write_text(text)
         assert read_parts([tmp_path / name]) == [], name
-
-
-def test_names_of_forms_are_distinct():
-    assert len({form.name for form in FORMS}) == len(FORMS)

@@ -80,28 +80,11 @@ words = "-m lm_eval --model dummy --tasks capitals --include_path . --output_pat
 subprocess.run([sys.executable, *words.split()], check=True)
 """
 
-PROMPTFOO = """
-import json, subprocess
-from pathlib import Path
-
-tests = [
-    {"vars": {"q": q, "k": k}, "assert": [{"type": "equals", "value": "Rome", "metric": "correct"}]}
-    for k, q in enumerate(("Rome", "Bonn", "Rome", "Bern"))
-]
-config = {"prompts": ["{{q}}"], "providers": ["echo"], "tests": tests}
-Path("config.json").write_text(json.dumps(config))
-Path("out").mkdir()
-words = "npx --yes promptfoo@0.121 eval -c config.json -o out/results.json --no-cache"
-found = subprocess.run(words.split())
-assert found.returncode in (0, 100), found.returncode  # 100: some tests failed
-"""
-
 TOOLS = {
     "inspect": (["inspect-ai"], INSPECT, "match"),
     "deepeval": (["deepeval"], DEEPEVAL, "Exact Match"),
     "ragas": (["ragas", "langchain-community<0.4"], RAGAS, "exact_match"),
     "lm-eval": (["lm_eval"], LM_EVAL, "exact_match"),
-    "promptfoo": ([], PROMPTFOO, "correct"),
 }
 """Tool to the packages that it needs, what runs it, and the measure, whose mean is .5."""
 
@@ -112,7 +95,7 @@ def made_by(packages, script, folder):
     python = folder / "venv" / "bin" / "python"
     (folder / "run.py").write_text(script)
     quiet = {"DEEPEVAL_RESULTS_FOLDER": "out", "DEEPEVAL_TELEMETRY_OPT_OUT": "YES"}
-    quiet |= {"PROMPTFOO_DISABLE_TELEMETRY": "1", "RAGAS_DO_NOT_TRACK": "true", "HOME": str(folder)}
+    quiet |= {"RAGAS_DO_NOT_TRACK": "true", "HOME": str(folder)}
     steps = [[python, "-m", "pip", "install", "-q", *packages]] if packages else []
     for step in [*steps, [python, "run.py"]]:
         done = subprocess.run(

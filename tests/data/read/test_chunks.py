@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import os
 import random
 import re
@@ -115,16 +114,6 @@ def test_scores_are_the_same_in_small_chunks(
         assert isinstance(quick, tuple)
 
 
-@pytest.mark.parametrize("tag", ["t", "seven77", "eight888", "a_tag_of_more_than_sixteen_bytes"])
-@pytest.mark.parametrize("separator", [" ", "\t"])
-def test_tags_of_any_length_and_tabs(tmp_path, qrels, monkeypatch, tag, separator):
-    path = tmp_path / "a.run"
-    path.write_text(run_text(3, tag=tag, separator=separator))
-    quick, whole = both_ways(path, qrels, monkeypatch)
-    assert quick == whole
-    assert quick[1] == (tag,)
-
-
 @pytest.mark.parametrize("prefix", ["", "2020-", "a-topic-of-bytes-"])
 @pytest.mark.parametrize("second", ["0", "Q0", "seventeen-bytes-X"])
 def test_topics_and_second_fields_of_any_length(tmp_path, monkeypatch, prefix, second):
@@ -141,39 +130,16 @@ def test_topics_and_second_fields_of_any_length(tmp_path, monkeypatch, prefix, s
     assert quick == whole
 
 
-def test_blanks_may_differ_between_fields(tmp_path, qrels, monkeypatch):
-    path = tmp_path / "a.run"
-    lines = [line.replace(" ", "\t", 3) for line in run_text(3).splitlines()]
-    path.write_text("\n".join(lines) + "\n")
-    quick, whole = both_ways(path, qrels, monkeypatch)
-    assert quick == whole
-
-
-def test_packed_files_and_a_last_line_without_an_end(tmp_path, qrels, monkeypatch):
-    packed, open_ended = tmp_path / "a.run.gz", tmp_path / "a.run"
-    packed.write_bytes(gzip.compress(run_text(4).encode()))
-    open_ended.write_text(run_text(4)[:-1])
-    for path in (packed, open_ended):
-        quick, whole = both_ways(path, qrels, monkeypatch, name_from="file")
-        assert quick == whole
-
-
-def test_tied_and_falling_scores(tmp_path, qrels, monkeypatch):
-    for name, step in (("falling", 1), ("tied", 0)):
-        path = tmp_path / name
-        path.write_text(
-            "".join(f"301 Q0 d{i} {i} {50 - step * i}.5 {name}\n" for i in range(1, 40))
-        )
-        quick, whole = both_ways(path, qrels, monkeypatch, ties="average")
-        assert quick == whole
-
-
 ODD = {
     "comment": lambda lines: ["# team: x", *lines],
     "comment inside": lambda lines: [*lines[:9], "# x", *lines[9:]],
     "blank line": lambda lines: [*lines[:9], "", *lines[9:]],
     "carriage returns": lambda lines: [f"{line}\r" for line in lines],
     "byte-order mark": lambda lines: ["\ufeff" + lines[0], *lines[1:]],
+    "tabs": lambda lines: [line.replace(" ", "\t", 3) for line in lines],
+    "a topic longer than a chunk": lambda lines: [
+        f"301 Q0 d{i} {i} {900 - i} t" for i in range(800)
+    ],
     "two spaces": lambda lines: [lines[0].replace(" ", "  "), *lines[1:]],
     "seven fields": lambda lines: [*lines[:5], lines[5] + " more", *lines[6:]],
     "five fields": lambda lines: [*lines[:5], lines[5].rsplit(" ", 1)[0], *lines[6:]],
@@ -212,18 +178,6 @@ def test_what_is_odd_is_the_same_in_small_chunks(tmp_path, qrels, monkeypatch, k
     path.write_bytes((text + "\n" if text else text).encode())
     quick, whole = both_ways(path, qrels, monkeypatch, measures=MEASURES)
     assert quick == whole
-
-
-def test_a_topic_may_be_longer_than_a_chunk(tmp_path, qrels, monkeypatch):
-    path = tmp_path / "a.run"
-    path.write_text("".join(f"301 Q0 d{i} {i} {900 - i} t\n" for i in range(1, 800)))
-    quick, whole = both_ways(path, qrels, monkeypatch)
-    assert quick == whole
-
-
-def test_a_file_that_is_not_there_is_named(tmp_path, qrels):
-    with pytest.raises(sr.SteadyrankError, match="no such file"):
-        sr.evaluate(tmp_path / "none.run", qrels)
 
 
 def _mutated(rng, content):

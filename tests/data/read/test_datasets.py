@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
@@ -61,17 +61,6 @@ def test_the_title_is_the_text_of_a_trec_topic(write: Write, register: Callable[
     assert load_topics(name) == {"301": "crime"} == read_topics(write("again", text))
     with pytest.raises(InputError, match="irds:local-trec has no judgments"):
         load_qrels(name)
-
-
-class _Question(NamedTuple):
-    query_id: str
-    query: str
-
-
-def test_topics_without_a_default_text(register: Callable[..., str], write: Write) -> None:
-    formats = ir_datasets.formats
-    name = register("local-odd", topics=(formats.TsvQueries, write("t", "1\twhy\n"), _Question))
-    assert load_topics(name) == {"1": "why"}
 
 
 def test_a_dataset_without_judgments_names_its_parts(

@@ -149,7 +149,7 @@ def test_several_tables_are_joined(tmp_path):
     assert (table.runs, table.datasets) == (("a", "b", "c"), ("x", "y", "z"))
     assert int(np.isnan(table.values).sum()) == 2
     (tmp_path / "two.csv").write_text("run,y,z\nb,0.9,0.5\n")
-    with pytest.raises(sr.InputError, match="the tables disagree about b / y"):
+    with pytest.raises(sr.InputError, match="disagree about score / b / y"):
         sr.read_leaderboard([tmp_path / "one.csv", tmp_path / "two.csv"])
 
 

@@ -7,6 +7,7 @@ import hashlib
 import pickle
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
+from operator import attrgetter
 
 import numpy as np
 import pandas as pd
@@ -14,7 +15,7 @@ import pytest
 
 import steadyrank as sr
 from steadyrank.data.read.run_info import run_called
-from steadyrank.data.read.runs import Runs, Source, read_runs
+from steadyrank.data.read.runs import Source, read_runs
 
 LINES = "1 Q0 d1 1 3.0 {0}\n1 Q0 d2 2 2.0 {0}\n2 Q0 d1 1 1.0 {0}\n"
 
@@ -50,8 +51,9 @@ def test_nothing_but_first_lines_is_read_before_it_is_needed(paths, opened_files
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_a_pass_opens_every_file_once_whatever_its_form(paths, jobs, opened_files):
-    runs = sr.read_runs(paths, jobs=jobs)
+def test_a_pass_opens_every_file_once_whatever_its_form(paths, jobs, opened_files, monkeypatch):
+    monkeypatch.setattr("steadyrank.compute.executors.default_jobs", lambda: jobs)
+    runs = sr.read_runs(paths)
     for _ in range(2):
         with opened_files() as opened:
             assert [run.name for run in runs] == ["x_a", "x_b", "y_c", "y_d"]
@@ -62,23 +64,16 @@ def test_a_pass_opens_every_file_once_whatever_its_form(paths, jobs, opened_file
 
 
 def test_reading_goes_no_further_ahead_than_a_few_runs(tmp_path, monkeypatch, opened_files):
-    monkeypatch.setattr("steadyrank.compute.executors.default_jobs", lambda: 2)
     for place in range(30):
         (tmp_path / f"{place:02d}.run").write_text(LINES.format(f"r{place}"))
     for jobs, ahead in ((1, 1), (2, 3)):
-        runs = sr.read_runs(tmp_path, jobs=jobs)
+        monkeypatch.setattr("steadyrank.compute.executors.default_jobs", lambda jobs=jobs: jobs)
+        runs = sr.read_runs(tmp_path)
         with opened_files() as opened:
             passing = iter(runs)
             assert next(passing).name == "r0"
             passing.close()
             assert 1 <= sum(opened.values()) <= ahead + 1
-
-
-def test_progress_counts_the_runs_of_a_pass(paths):
-    seen = []
-    for jobs in (1, 2):
-        list(sr.read_runs(paths, jobs=jobs, progress=lambda *done: seen.append(done)))
-    assert seen == [(1, 4), (2, 4), (3, 4), (4, 4)] * 2
 
 
 def test_kept_runs_are_read_once_for_all_passes(paths, opened_files):
@@ -107,7 +102,7 @@ def test_beyond_their_memory_kept_runs_are_read_again(paths, opened_files):
     )
     texts = paths[:2]
     for memory, expected in ((0, [3, 3]), (one_run, [1, 3]), (2 * one_run, [1, 1])):
-        runs = sr.read_runs(texts, jobs=1).keeping(memory)
+        runs = sr.read_runs(texts).keeping(memory)
         with opened_files() as opened:
             for _ in range(3):
                 assert [run.ranking("1")[0] for run in runs] == [("d1", 3.0), ("d1", 3.0)]
@@ -159,19 +154,6 @@ def test_what_is_said_later_takes_precedence(paths):
         sr.evaluate(runs, {"1": {"d1": 1}}, "AP", name_form="file")
 
 
-def test_duplicates(tmp_path):
-    path = tmp_path / "twice.run"
-    path.write_text("1 Q0 d1 1 1.0 r\n1 Q0 d1 2 2.0 r\n")
-    with pytest.raises(sr.FormatError, match=r"twice.run:2: document 'd1' occurs twice"):
-        list(sr.read_runs(path))
-    for kept, score in (("first", 1.0), ("best", 2.0)):
-        with pytest.warns(sr.SteadyrankWarning, match="1 repeated document dropped"):
-            (run,) = sr.read_runs(path, duplicates=kept)
-        assert run.ranking("1") == [("d1", score)]
-    with pytest.raises(sr.UnknownNameError, match="way to treat duplicates"):
-        sr.read_runs(path, duplicates="last")
-
-
 def test_names_must_differ(paths, tmp_path):
     (tmp_path / "again.run").write_text(LINES.format("x_a"))
     with pytest.warns(sr.SteadyrankWarning, match="'x_a', of a.run and again.run"):
@@ -202,18 +184,8 @@ def test_another_process_reads_for_itself(paths):
     assert source.kept.runs == {}
     assert source.read().name == "x_a"
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as processes:
-        assert [run.name for run in sr.read_runs(paths, executor=processes)] == [
-            "x_a",
-            "x_b",
-            "y_c",
-            "y_d",
-        ]
-
-
-def test_runs_are_public():
-    assert sr.Runs is Runs
-    with pytest.raises(sr.InputError, match="no runs"):
-        sr.read_runs([])
+        names = sr.read_runs(paths).map(attrgetter("name"), executor=processes)
+    assert names == ["x_a", "x_b", "y_c", "y_d"]
 
 
 def test_names_at_the_door(paths, tmp_path):
@@ -266,8 +238,3 @@ def test_a_baseline_may_be_named_by_its_file(paths):
     for name in ("x_b", paths[1].name, "b", str(paths[1])):
         assert run_called(name, scores) == "x_b"
     assert run_called("c", scores) == "c"
-
-
-def test_who_makes_a_run_of_a_dictionary_is_answered():
-    with pytest.raises(TypeError, match=r"`sr.as_run\(...\)` makes one"):
-        sr.Run({"1": {"d": 1.0}})

@@ -105,17 +105,6 @@ def test_a_run_is_not_taken_for_judgments(write):
     assert sr.read_qrels(beir).judgments("1") == {"d": 2}
 
 
-def test_whole_scores_that_rise_are_no_ranks(write):
-    """From 1 on they once were, which turned the ranking round."""
-    for text in ("1 a 1\n1 b 5\n1 c 9\n", "1 a 0\n1 b 1\n", "1 a 1\n1 b 2\n2 a 2\n2 b 3\n"):
-        with pytest.raises(sr.FormatError, match="may hold ranks or scores: name it 'rank' or"):
-            sr.read_run(write("a.run", text))
-    run = sr.read_run(write("a.run", "1 a 1\n2 x 1\n1 b 2\n2 y 2\n1 c 3\n"))
-    assert run.ranking("1") == [("a", -1.0), ("b", -2.0), ("c", -3.0)]
-    run = sr.read_run(write("a.run", "1 a 3\n2 x 3\n1 b 2\n2 y 2\n"))
-    assert run.ranking("2") == [("x", 3.0), ("y", 2.0)]
-
-
 # Headings that say it
 
 

@@ -20,7 +20,6 @@ from steadyrank.data.track.simulated import (
     TrackModel,
     draw_latents,
     simulated_track,
-    true_means,
 )
 
 SMALL = {"n_teams": 4, "runs_per_team": 2, "n_topics": 6, "depth": 100, "pool_depth": 20}
@@ -177,14 +176,6 @@ def test_files_read_back_exactly(tmp_path, partly_pooled):
         assert again.documents.to_list() == qrels.documents.to_list()
 
 
-def test_the_same_track_writes_the_same_bytes(tmp_path, small):
-    for name in ("a", "b"):
-        small.write(tmp_path / name)
-    for path in (tmp_path / "a").rglob("*.*"):
-        twin = tmp_path / "b" / path.relative_to(tmp_path / "a")
-        assert path.read_bytes() == twin.read_bytes()
-
-
 def test_a_folder_with_other_runs_is_refused(tmp_path, small):
     small.write(tmp_path)
     small.write(tmp_path)
@@ -272,38 +263,9 @@ def test_document_noise_is_shared_as_the_model_says():
     assert within(latents[0, 0, 0, 1:].std(), 1.0, math.sqrt(0.5 / n_documents), 5)
 
 
-# The truth in terms of average precision
-
-
-def test_true_means_agree_with_the_runs_under_complete_judgments():
-    # Two ways to the same expectation: rankings of all candidates, and order statistics.
-    # Six systems, 4.5 standard errors of a difference: false alarms below 1 in 10^4.
-    model = TrackModel(topic=0.1, team_topic=0.02, system_topic=0.02, team=0.5)
-    track = simulated_track(
-        n_teams=6, runs_per_team=1, n_topics=300, depth=200, pool_depth=10, model=model, rng=14
-    )
-    scores = sr.evaluate(track.runs, track.complete, ["AP"]).matrix()
-    expected = true_means(track.truth, n_topics=1500, rng=15)
-    drawn = expected.matrix()
-    errors = np.hypot(scores.std(axis=1) / math.sqrt(299), drawn.std(axis=1) / math.sqrt(1499))
-    assert errors.max() < 0.01
-    for found, mean, error in zip(scores.mean(axis=1), drawn.mean(axis=1), errors, strict=True):
-        assert within(found, mean, error, 4.5)
-
-
-def test_true_means_follow_the_effects(small):
-    expected = true_means(small.truth, n_topics=50)
-    best_first = np.argsort(-small.truth.effects)
-    assert (np.diff(expected.matrix()[best_first], axis=0) <= 0).all()
-    assert expected.runs == small.truth.systems
-    again = true_means(small.truth, n_topics=50)
-    assert again.values.tobytes() == expected.values.tobytes()
-
-
 def test_without_system_variance_all_systems_are_equal():
     track = simulated_track(**SMALL, model=TrackModel(team=0, system=0))
     assert not track.truth.effects.any()
-    assert len(set(true_means(track.truth, n_topics=20).mean()[0].tolist())) == 1
 
 
 def test_a_default_track_resembles_real_ones(default):
@@ -366,11 +328,6 @@ def test_runs_of_a_team_are_alike(default):
 def test_a_bad_argument_is_named(argument, value):
     with pytest.raises(sr.InputError, match=argument):
         simulated_track(**{**SMALL, argument: value})
-
-
-def test_the_smallest_track():
-    track = simulated_track(n_teams=1, runs_per_team=1, n_topics=1, depth=1, pool_depth=1)
-    assert len(track.runs[0]) == len(track.qrels) == 1
 
 
 @pytest.mark.parametrize(

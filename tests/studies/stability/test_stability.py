@@ -11,7 +11,7 @@ import pytest
 from golden_cases import golden
 
 import steadyrank as sr
-from steadyrank.data.track.simulated import TrackModel, true_means
+from steadyrank.data.track.simulated import TrackModel
 from steadyrank.stats.anova.gstudy import nested_components, variance_components
 from steadyrank.studies.stability.view import VIEW
 
@@ -270,16 +270,17 @@ def test_systems_of_a_team_are_alike_and_count_so():
 
 @pytest.mark.slow
 def test_systems_expected_average_precision_varies_as_stability_says():
-    # From rankings: the system component of AP against the variance of the systems' expected AP,
-    # which comes from other topics and no ranking at all. 16 tracks; t with 15 degrees of freedom
-    # leaves 4.5 standard errors once in 2,400.
+    # From 30 topics: the system component of AP against the variance of means over 400 others.
+    # 16 tracks; t with 15 degrees of freedom leaves 4.5 standard errors once in 2,400.
     off, sizes = [], []
     for seed in range(16):
-        sizes = {"n_teams": 10, "runs_per_team": 1, "n_topics": 30, "n_instances": 2}
-        track = sr.simulated_track(**sizes, depth=60, pool_depth=5, rng=seed)
+        design = {"n_teams": 10, "runs_per_team": 1, "n_topics": 430, "n_instances": 2}
+        track = sr.simulated_track(**design, depth=60, pool_depth=5, rng=seed)
         scores = sr.evaluate(track.runs, track.complete, "AP")
-        found = sr.stability(scores, levels=[], n_instances=[]).components.raw
-        expected = true_means(track.truth, n_topics=400, rng=seed).mean()[0].var(ddof=1)
+        few = scores.select(topics=scores.topics[:30])
+        found = sr.stability(few, levels=[], n_instances=[]).components.raw
+        means = scores.values[0, :, 30:].mean(axis=1).reshape(10, 2).mean(axis=1)
+        expected = means.var(ddof=1)
         off.append(found["system"] - expected)
         sizes.append(expected)
     error = np.std(off, ddof=1) / 4

@@ -156,7 +156,6 @@ def inspect_log(source: Source) -> Iterator[Cell]:
 
 
 def _inspect_parts(source: Source) -> tuple[dict[str, Any], list[tuple[str, dict[str, Any]]]]:
-    """The header of a log, and its samples, each with where it stands."""
     without = "a log without samples: log the samples, or give the log that holds them"
     if source.kind == "zip":
         name = "header.json" if "header.json" in source.members else "_journal/start.json"
@@ -252,7 +251,6 @@ def lm_eval(source: Source) -> Iterator[Cell]:
 
 
 def _lm_eval_results(source: Source, stamp: str | None) -> dict[str, Any]:
-    """Return the content of `results_*.json` for the samples; empty if there is none."""
     beside = source.path.parent / f"results_{stamp}.json"
     if stamp is None or not beside.is_file():
         return {}
@@ -343,7 +341,8 @@ def promptfoo(source: Source) -> Iterator[Cell]:
     n_errors = 0
     for line, row, provider, prompt, topic in named:
         several = any(len(own) > 1 for own in prompts.values()) or not provider
-        run = " ".join(filter(None, [provider, f"[{prompt}]" if several else ""]))
+        # Where neither is there, the file names the run.
+        run = " ".join(filter(None, [provider, f"[{prompt}]" if several and prompt else ""]))
         failed = row.get("failureReason") == 2 or (row.get("error") and "gradingResult" not in row)
         scores: dict[str, Any] = {"score": row.get("score", row.get("success"))}
         scores |= {"success": row["success"]} if "success" in row else {}
@@ -361,7 +360,6 @@ def promptfoo(source: Source) -> Iterator[Cell]:
 
 
 def _promptfoo_names(source: Source, row: Record, line: int | None) -> tuple[str, str, str]:
-    """The provider, the prompt and the topic of a result."""
     provider, prompt, given = row.get("provider"), row.get("prompt"), row.get("vars")
     if isinstance(provider, dict):
         provider = provider.get("label") or provider.get("id")
@@ -440,7 +438,6 @@ def ragas(source: Source) -> Iterator[Cell]:
 
 
 def _ragas_rows(source: Source) -> list[tuple[int | None, dict[str, Any]]]:
-    """Rows of any layout of pandas: CSV, lines, records, or columns by their index."""
     value = source.value if source.kind == "json" else None
     if not isinstance(value, dict):
         return source.lines

@@ -19,11 +19,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
-from steadyrank.data.read.json_files import as_text, describe, json_rows, value_of
-from steadyrank.data.read.parquet import column_names
+from steadyrank.data.read.json_files import CUT_OFF, as_text, describe, json_rows, value_of
 from steadyrank.data.read.sources import base_name, data_lines, head_of, kind_of, open_bytes
 from steadyrank.data.read.streams import BOM, check_taken, is_file, largest_unfolded, open_again
-from steadyrank.data.read.tables import check_widths, is_missing, read_csv
+from steadyrank.data.read.tables import check_widths, column_names, is_missing, read_csv
 from steadyrank.data.scores import plain_value
 from steadyrank.errors import FormatError
 
@@ -88,8 +87,6 @@ Recognises = Callable[["Source"], bool]
 
 @dataclass(slots=True)
 class _Bag:
-    """What a reader found in addition to cells."""
-
     directions: dict[str, bool] = field(default_factory=dict)
     """Measure to whether lower is better, where the file says so."""
     settings: dict[str, str] = field(default_factory=dict)
@@ -119,23 +116,9 @@ class Source:
                     return "zip"
         with open_bytes(self.path) as stream:
             kind, head = kind_of(stream), head_of(stream).lstrip()
-            if head[:1] not in (b"{", b"["):
-                return kind if kind != "text" else "csv" if self._names_columns(head) else "text"
-            if head.startswith(b"["):
-                return "json"
-            first = stream.readline()
-            if first.removeprefix(BOM).strip() in (b"", b"{"):
-                return "json"
-            try:
-                json.loads(first.removeprefix(BOM))
-            except (ValueError, RecursionError):
-                return kind
-            return "json lines" if any(map(bytes.strip, stream)) else "json"
-
-    @staticmethod
-    def _names_columns(head: bytes) -> bool:
-        first = head.splitlines()[0] if head else b""
-        return b"," in first
+        if head.startswith(b"["):
+            return "json"
+        return "csv" if kind == "text" and b"," in head.partition(b"\n")[0] else kind
 
     @cached_property
     def value(self) -> Any:
@@ -230,14 +213,10 @@ class Source:
         title = f"{self.form.title}: " if self.form else ""
         return FormatError(self.path, title + message, line, code=code)
 
-    def plain_error(self, message: str, line: int | None = None) -> FormatError:
-        """An error that names file and line."""
-        return FormatError(self.path, message, line)
-
     def _cut_off(self, error: FormatError) -> FormatError:
-        """Return the error with the form's name and what to do if the file is not whole."""
         said = str(error).partition(": ")[2]
-        return self.error(f"{said}: if the file was cut off, copy it again", error.line)
+        remedy = ": if the file was cut off, copy it again" if error.code == CUT_OFF else ""
+        return self.error(said + remedy, error.line)
 
     def record(self, value: Any, where: str = "", line: int | None = None) -> dict[str, Any]:
         """A JSON value that must be an object."""

@@ -13,9 +13,8 @@ import numpy as np
 
 from steadyrank.data.battles import Battles
 from steadyrank.data.forms.form import Source
-from steadyrank.data.read.parquet import arrow_table
 from steadyrank.data.read.sources import open_bytes
-from steadyrank.data.read.tables import is_missing, read_csv
+from steadyrank.data.read.tables import arrow_table, is_missing, read_csv
 from steadyrank.errors import InputError, unknown_column, warn
 from steadyrank.words import counted
 
@@ -100,7 +99,6 @@ def battles_of_columns(where: str, columns: Columns, names: Mapping[str, str]) -
 
 
 def _columns(source: Source) -> tuple[Sequence[int | None], Columns]:
-    """Return the columns of a file, and the line of each row."""
     if source.kind == "csv":
         (_, header), *rows = read_csv(source.path)
         cells = itertools.zip_longest(*(row for _, row in rows), fillvalue="")
@@ -177,7 +175,6 @@ def _made(
 
 
 def _models(column: Sequence[Any], role: str, fail: Fail) -> list[str]:
-    """Return the names of the models of one side."""
     for row, value in enumerate(column):
         if isinstance(value, bool) or not isinstance(value, (str, int)) or not str(value).strip():
             raise fail(f"expected the name of a model as {role}, got {value!r}", row)
@@ -185,7 +182,6 @@ def _models(column: Sequence[Any], role: str, fail: Fail) -> list[str]:
 
 
 def _outcomes(columns: Columns, a: list[str], b: list[str], fail: Fail) -> np.ndarray:
-    """Return 1, 0 or 0.5 by the winner of each row, NaN where there is none."""
     if "winner" not in columns and _KAGGLE.keys() <= columns.keys():  # one of three columns is 1
         flags = np.array([[str(x) in ("1", "1.0", "True") for x in columns[n]] for n in _KAGGLE])
         found = np.array([*_KAGGLE.values()])[flags.argmax(axis=0)]

@@ -19,7 +19,7 @@ import numpy as np
 from steadyrank.data.battles import Battles, joined
 from steadyrank.data.directions import Direction, direction_of
 from steadyrank.data.forms import evaluations as llm
-from steadyrank.data.forms import pairs, printed, search
+from steadyrank.data.forms import pairs, search
 from steadyrank.data.forms.form import NO_SCORES, Cell, Form, Grade, Source
 from steadyrank.data.leaderboard import Leaderboard
 from steadyrank.data.order import places_by_name
@@ -89,75 +89,65 @@ _SEARCH = ("run", "topic")
 
 # fmt: off
 FORMS = (
-    Form(_EEE, "Every Eval Ever samples", "scores",
-         _Has("schema_version sample_id", "evaluation_name model_id | sample_hash evaluation"),
-         llm.every_eval_ever),
+    Form(_EEE, "Every Eval Ever samples", "scores", _Has("schema_version sample_id",
+         "evaluation_name model_id | sample_hash evaluation"), llm.every_eval_ever),
     Form(f"{_EEE}-aggregate", "Every Eval Ever results", "means",
          _Has("evaluation_results | evaluation_id retrieved_timestamp",
-              "schema_version model_info"),
-         llm.every_eval_ever_aggregate),
+         "schema_version model_info"), llm.every_eval_ever_aggregate),
     Form("inspect", "Inspect logs", "scores", _is_inspect, llm.inspect_log, answer="epoch"),
     Form("lm-eval", "lm-evaluation-harness samples", "scores",
          _Has("doc_id metrics | filter doc_hash target", "doc_id resps | arguments"), llm.lm_eval),
-    Form("lm-eval-results", "lm-evaluation-harness results", "means",
-         _Has("results configs", "results n-shot", "results higher_is_better"),
-         llm.lm_eval_results),
+    Form("lm-eval-results", "lm-evaluation-harness results", "means", _Has("results configs",
+         "results n-shot", "results higher_is_better"), llm.lm_eval_results),
     Form("helm", "HELM runs", "scores", _Has("instance_id stats | train_trial_index"), llm.helm),
-    Form("promptfoo", "promptfoo results", "scores",
-         _Has(*_PROMPTFOO, "promptIdx vars | provider namedScores", "promptIdx testCase"),
-         llm.promptfoo),
+    Form("promptfoo", "promptfoo results", "scores", _Has(*_PROMPTFOO,
+         "promptIdx vars | provider namedScores", "promptIdx testCase"), llm.promptfoo),
     Form("promptfoo-csv", "promptfoo", "scores", _is_promptfoo_csv, llm.promptfoo_csv),
     Form("deepeval", "DeepEval test runs", "scores",
-         _Has("testCases | metricsScores testPassed testFailed", "testRunData"),
-         llm.deepeval),
+         _Has("testCases | metricsScores testPassed testFailed", "testRunData"), llm.deepeval),
     Form("ragas", "ragas results", "scores", _Has(*_RAGAS, kinds=_ANY), llm.ragas),
     Form("mt-bench", "MT-bench answers", "scores",
-         _Has("question_id model judge score | turn user_prompt judgment tstamp"),
-         llm.mt_bench),
+         _Has("question_id model judge score | turn user_prompt judgment tstamp"), llm.mt_bench),
     Form("nuggetizer", "nuggetizer assignments", "scores",
-         _Has("qid nuggets | run_id query answer_text"), search.nuggets,
-         *_SEARCH),
+         _Has("qid nuggets | run_id query answer_text"), search.nuggets, *_SEARCH),
     Form("nuggetizer-metrics", "nuggetizer metrics", "scores",
          _Has("qid strict_vital_score | vital_score all_score", "qid strict_all_score"),
-         search.nugget_metrics,
-         *_SEARCH),
+         search.nugget_metrics, *_SEARCH),
     Form("quepid-snapshot", "Quepid snapshots", "scores",
          _Has("scores docs name | has_snapshot_file time", "scores queries name"),
          search.quepid_snapshot, *_SEARCH),
-    Form("quepid", "Quepid ratings", "judgments",
-         _Has("query_doc_pairs | book_id", "case_name queries | scorer options owner_email"),
-         search.quepid_ratings),
+    Form("quepid", "Quepid ratings", "judgments", _Has("query_doc_pairs | book_id",
+         "case_name queries | scorer options owner_email"), search.quepid_ratings),
     Form("opensearch-judgments", "OpenSearch judgments", "judgments",
-         _Has("judgmentRatings | name description type"),
-         search.opensearch_judgments),
+         _Has("judgmentRatings | name description type"), search.opensearch_judgments),
     Form("opensearch", "OpenSearch evaluation results", "scores",
          _Has("searchConfigurationId metrics", "hits took"), search.opensearch_results, *_SEARCH),
-    Form("mteb", "MTEB results", "means",
-         _Has("task_name scores | mteb_version dataset_revision"), search.mteb),
-    Form("arena-hard", "arena-hard judgments", "battles",
-         _Has("games model | uid judge baseline"), pairs.arena_hard),
+    Form("mteb", "MTEB results", "means", _Has("task_name scores | mteb_version dataset_revision"),
+         search.mteb),
+    Form("arena-hard", "arena-hard judgments", "battles", _Has("games model | uid judge baseline"),
+         pairs.arena_hard),
     Form("comparia", "ComparIA votes", "battles",
          _Has("model_a_name model_b_name chosen_model_name", kinds=_TABLE), pairs.comparia),
     Form("alpaca-eval", "AlpacaEval annotations", "battles",
          _Has("generator_1 generator_2 preference | output_1 output_2"), pairs.alpaca_eval),
-    Form("battles", "battles", "battles",
-         _Has("model_a model_b winner", "model_a model_b winner_model_a", kinds=_TABLE),
-         pairs.battles),
-    Form("arena-hard-leaderboard", "arena-hard leaderboard", "means",
-         _Has("model score CI", kinds=_ANY), search.leaderboard_of_means),
+    Form("battles", "battles", "battles", _Has("model_a model_b winner",
+         "model_a model_b winner_model_a", kinds=_TABLE), pairs.battles),
+    Form("arena-hard-leaderboard", "arena-hard leaderboard", "means", _Has("model score CI",
+         kinds=_ANY), search.leaderboard_of_means),
     Form("companion", "a file of settings", "means", _is_companion, search.companion),
-    Form("autojudge", "AutoJudge scores", "scores", search.is_autojudge, search.autojudge,
-         *_SEARCH),
-    Form("trec-eval", "trec_eval scores", "scores", printed.is_printed_by("trec_eval"),
-         printed.trec_eval, *_SEARCH),
-    Form("ir-measures", "ir_measures scores", "scores", printed.is_printed_by("ir_measures"),
-         printed.ir_measures, *_SEARCH),
-    Form("ntcireval", "NTCIREVAL scores", "scores", printed.is_printed_by("NTCIREVAL"),
-         printed.ntcireval, *_SEARCH),
+    Form("autojudge", "AutoJudge scores", "scores",
+         lambda source: search.autojudge_order(source.first_fields) is not None,
+         search.autojudge, *_SEARCH),
+    Form("trec-eval", "trec_eval scores", "scores", search.is_printed_by("trec_eval"),
+         search.trec_eval, *_SEARCH),
+    Form("ir-measures", "ir_measures scores", "scores", search.is_printed_by("ir_measures"),
+         search.ir_measures, *_SEARCH),
+    Form("ntcireval", "NTCIREVAL scores", "scores", search.is_printed_by("NTCIREVAL"),
+         search.ntcireval, *_SEARCH),
     Form("rank-eval", "_rank_eval answers", "scores", _Has("metric_score details | failures"),
-         printed.rank_eval, *_SEARCH),
-    Form("pytrec-eval", "pytrec_eval scores", "scores", lambda source: False,
-         printed.pytrec_eval, *_SEARCH),
+         search.rank_eval, *_SEARCH),
+    Form("pytrec-eval", "pytrec_eval scores", "scores", lambda source: False, search.pytrec_eval,
+         *_SEARCH),
     Form("autojudge-lines", "AutoJudge scores", "scores", _Has("run_id topic_id measure | value"),
          search.autojudge_lines, *_SEARCH),
 )
@@ -281,16 +271,14 @@ def read_parts(
 
 
 def _refuse_nearly(source: Source) -> None:
-    """Name the form that a file of no form nearly has, and what it lacks."""
     if not is_readable(source.path) or source.path.is_dir():
         return
     for form in FORMS:
         has = form.recognises
         if isinstance(has, _Has) and (lacking := has.lacking(source)):
             names = listed([repr(name) for name in sorted(lacking)])
-            raise source.plain_error(
-                f"looks like {form.title} without {names}: give the file as the tool wrote it"
-            )
+            message = f"looks like {form.title} without {names}"
+            raise FormatError(source.path, f"{message}: give the file as the tool wrote it")
 
 
 def read_forms(
@@ -343,7 +331,6 @@ def directions_in(where: object, parts: Sequence[Part]) -> dict[str, Direction]:
 
 
 def _said_of(cells: Sequence[Cell], form: Form) -> str:
-    """How many runs, tasks, samples, answers and judges there are."""
     counts = [counted(len({cell.run for cell in cells}), form.run)]
     if len(tasks := {cell.dataset for cell in cells}) > 1:
         counts.append(counted(len(tasks), "task"))
@@ -362,7 +349,7 @@ def cells_of(parts: Sequence[Part]) -> list[Cell]:
     for part in parts:
         own = _numbered([replace(c, run=c.run or part.source.name) for c in part.rows])
         if not own:
-            raise part.source.plain_error("empty: no scores of single topics")
+            raise FormatError(part.source.path, "empty: no scores of single topics")
         named.append(own)
     names = _names_apart(parts, named)
     cells: dict[Cell, None] = {}

@@ -1,22 +1,26 @@
 """Readers of what tools leave that evaluate search: scores by topic, judgments, leaderboards.
 
-Lines of the topic `all` hold summaries, which are left out.
+Lines of the topic `all` hold summaries, which are left out. trec_eval -q prints measure, topic and
+value, and names its run in a line `runid`; ir_measures --by_query prints topic, measure and value,
+and so does NTCIREVAL, with an equals sign behind the measure. JSON comes from pytrec_eval and
+Elasticsearch's _rank_eval.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
-from steadyrank.data.forms.form import NUMBERED, Cell, Grade, Source, numbers_in
+from steadyrank.data.forms.form import NUMBERED, Cell, Grade, Recognises, Source, numbers_in
+from steadyrank.data.interop.tables import check_name
+from steadyrank.data.read.json_files import describe
 from steadyrank.data.read.tables import is_missing
 from steadyrank.data.scores import plain_value
 from steadyrank.words import counted
 
-SUMMARY = "all"
-
-_MEASURE_NAME = re.compile(r"[A-Za-z]\w*(\(.*\))?(@[\d.]+)?")
+_ANY_MEASURE = re.compile(r"[A-Za-z]\w*(\(.*\))?(@[\d.]+)?")
 
 _ROLES = (("run_id", "run"), ("query_id", "topic_id", "topic", "qid"), ("measure",), ("value",))
 _HEADER = {name for names in _ROLES for name in names}
@@ -24,11 +28,6 @@ _HEADER = {name for names in _ROLES for name in names}
 
 def _is_value(text: str) -> bool:
     return plain_value(text) is not None or is_missing(text)
-
-
-def is_autojudge(source: Source) -> bool:
-    """Whether a text has AutoJudge's columns."""
-    return autojudge_order(source.first_fields) is not None
 
 
 def autojudge_order(rows: Sequence[Sequence[str]]) -> tuple[int, int, int, int] | None:
@@ -53,7 +52,7 @@ def autojudge_order(rows: Sequence[Sequence[str]]) -> tuple[int, int, int, int] 
     kinds = [{row[place] for row in rows} for place in (1, 2)]
     if kinds[0] <= {"0", "Q0", "q0"} or not all(_is_value(row[3]) for row in rows):
         return None  # judgments
-    named = [all(map(_MEASURE_NAME.fullmatch, kind)) for kind in kinds]
+    named = [all(map(_ANY_MEASURE.fullmatch, kind)) for kind in kinds]
     if not any(named):
         return None
     is_tot = SUMMARY in kinds[1] or (SUMMARY not in kinds[0] and not named[1])
@@ -221,3 +220,155 @@ def companion(source: Source) -> Iterator[Cell]:
         "stats.json": "per_instance_stats.json",
     }.get(source.path.name, "the results themselves")
     raise source.error(f"holds no scores of single samples: give {instead}")
+
+
+SUMMARY = "all"
+
+_TEXTS = ("runid", "relstring")
+"""What trec_eval prints in addition to numbers."""
+
+_TREC_EVAL_NAME = re.compile(
+    r"runid|relstring|num_\w+|(gm_)?(map|bpref)|map_cut_\d+|Rprec(_mult_[\d.]+)?|recip_rank"
+    r"|iprec_at_recall_[\d.]+|(relative_)?P_\d+|recall_\d+|infAP|utility|11pt_avg|binG|G"
+    r"|R?ndcg|ndcg_(rel|cut_\d+)|success_\d+|set_\w+|rbp(_resid)?|unj_\d+|yaap|prefs_\w+"
+)
+
+_MEASURE_NAME = re.compile(
+    r"(P|R|AP|RR|MAP|MRR|Rprec|Bpref|infAP|IPrec|n?DCG|s?DCG|n?ERR|ERR_IA|nERR_IA|RBP|n?RBP|NRBP"
+    r"|nNRBP|INST|INSQ|BPM|SDCG|NERR\d+|Accuracy|Compat|Judged|Success|Set[PRF]|SetAP|SetRelP"
+    r"|Num(Q|Ret|Rel|RelRet)|alpha_n?DCG|α_n?DCG|[AP]P?_IA|STREC)(\(.*\))?(@[\d.]+)?",
+    re.IGNORECASE,
+)
+"""The measures of ir_measures."""
+
+_NTCIR_NAMES = {"Q-measure": "Q", "P-plus": "Pplus", "Hit": "Success"}
+"""NTCIREVAL's names of measures that have another name here."""
+
+
+def is_printed_by(tool: str) -> Recognises:
+    """Recognises what a tool prints by its first line."""
+    return lambda source: _tool(next(iter(source.first_fields), [])) == tool
+
+
+def _tool(first: list[str]) -> str:
+    if first[1:2] == ["#"] or (len(first) == 3 and first[1].endswith("=")):
+        return "NTCIREVAL"
+    if len(first) != 3:
+        return ""
+    name, other, value = first
+    is_number = _is_value(value)
+    if _TREC_EVAL_NAME.fullmatch(name) and (is_number or name in _TEXTS):
+        return "trec_eval"
+    if is_number and other == SUMMARY:
+        return "trec_eval"
+    is_measure = is_number and _MEASURE_NAME.fullmatch(other) and not is_missing(other)
+    return "ir_measures" if is_measure else ""
+
+
+def trec_eval(source: Source) -> Iterator[Cell]:
+    """Scores that `trec_eval -q` prints; a line `runid`, behind its block, names the run."""
+    cells: list[Cell] = []
+    ended, run = False, ""
+    for line, (measure, topic, value) in _rows(source, ("measure", "topic", "value")):
+        if topic == SUMMARY:
+            ended = True
+            run = value if measure == "runid" else run
+            continue
+        if ended:
+            yield from (replace(cell, run=run) for cell in cells)
+            cells, ended, run = [], False, ""
+        if measure not in _TEXTS:
+            cells.append(Cell(measure, "", topic, source.number(value, line), line))
+    yield from (replace(cell, run=run) for cell in cells)
+    _refuse_summaries(source, "trec_eval with -q")
+
+
+def ir_measures(source: Source) -> Iterator[Cell]:
+    """Scores that `ir_measures --by_query` prints."""
+    for line, (topic, measure, value) in _rows(source, ("topic", "measure", "value")):
+        if topic != SUMMARY:
+            yield Cell(measure, "", topic, source.number(value, line), line)
+    _refuse_summaries(source, "ir_measures with --by_query")
+
+
+def ntcireval(source: Source) -> Iterator[Cell]:
+    """Scores that NTCIREVAL prints; lines with a hash count documents."""
+    for line, (topic, printed, value) in _rows(source, ("topic", "measure", "value")):
+        name, at, cutoff = printed.removesuffix("=").partition("@")
+        measure = _NTCIR_NAMES.get(name, name) + at + cutoff.lstrip("0")
+        if topic != SUMMARY:
+            yield Cell(measure, "", topic, source.number(value, line), line)
+
+
+def _rows(source: Source, roles: tuple[str, str, str]) -> Iterator[tuple[int, list[str]]]:
+    for line, fields in source.fields:
+        if fields[1:2] == ["#"]:
+            continue
+        if len(fields) != 3:
+            expected = f"{roles[0]}, {roles[1]} and {roles[2]}"
+            raise source.error(f"expected {expected}, got {len(fields)} fields", line)
+        if "" in fields[:2]:
+            empty = roles[fields.index("")]
+            raise source.error(f"expected the name of a {empty}, got an empty field", line)
+        yield line, fields
+
+
+def _refuse_summaries(source: Source, call: str) -> None:
+    if all(SUMMARY in fields for _, fields in source.fields):
+        raise source.error(f"holds only summaries: run {call}")
+
+
+def pytrec_eval(source: Source) -> Iterator[Cell]:
+    """Cells of {topic: {measure: value}}, or of {run: {topic: {measure: value}}}."""
+    value = source.value
+    if not isinstance(value, dict):
+        expected = "one JSON object, {topic: {measure: value}}"
+        raise source.error(f"expected {expected}, got {describe(value)}")
+    inner = next((row for row in value.values() if isinstance(row, dict) and row), {})
+    by_run = any(isinstance(cells, dict) for cells in inner.values())
+    runs = value if by_run else {"": value}
+    for topics in runs.values():
+        if isinstance(topics, dict):
+            _check_measures(source, topics)
+    for run, topics in runs.items():
+        within = f"run {run!r}" if run else "the file"
+        for topic, cells in _members(source, topics, "topic", f" in {within}"):
+            for measure, cell in _members(source, cells, "measure", f" for topic {topic[:40]!r}"):
+                where = f"{measure[:40]} of topic {topic[:40]!r}"
+                yield Cell(measure, run, topic, source.number(cell, None, where))
+
+
+def _check_measures(source: Source, topics: dict[str, Any]) -> None:
+    rows = [row for row in topics.values() if isinstance(row, dict)]
+    names = [name for row in rows for name in row]
+    known = any(_TREC_EVAL_NAME.fullmatch(n) or _MEASURE_NAME.fullmatch(n) for n in names)
+    if not known and any(row.keys() != rows[0].keys() for row in rows):
+        message = "topics hold different names, as documents of a run do: is this a run? Of scores"
+        raise source.error(f"{message}, give every topic the same measures, null if missing")
+
+
+def _members(source: Source, value: Any, what: str, where: str) -> Iterator[tuple[str, Any]]:
+    if not isinstance(value, dict):
+        inside = "{topic: {measure: value}}" if what == "topic" else "{measure: value}"
+        raise source.error(f"expected {inside}, got {describe(value)}{where}")
+    for name, inner in value.items():
+        check_name(source.path, what, name, None)
+        yield name, inner
+
+
+def rank_eval(source: Source) -> Iterator[Cell]:
+    """Answers of Elasticsearch's _rank_eval: a request is a topic; its details name the metric."""
+    details = source.need(source.value, "details", dict)
+    for topic, answer in _members(source, details, "topic", " in the details"):
+        if not isinstance(answer, dict) or "metric_score" not in answer:
+            got = f"{describe(answer)} for request {topic[:40]!r}"
+            raise source.error(f"expected an object with a metric_score, got {got}")
+        metric = answer.get("metric_details")
+        name = next(iter(metric), None) if isinstance(metric, dict) else None
+        value = source.number(answer["metric_score"], None, f"of request {topic[:40]!r}")
+        yield Cell(source.measure or name or "metric_score", "", topic, value)
+    failures = source.value.get("failures")
+    if isinstance(failures, dict) and failures:
+        there = counted(len(details.keys() | failures.keys()), "request")
+        failed = f"{len(failures)} of {there} failed (first {next(iter(failures))!r})"
+        source.found.notes.append(f"{failed}: send them again")

@@ -269,7 +269,6 @@ def long_scores(
 
 
 def _facet(table: Table, name: str, place: int) -> list[str]:
-    """A column of a facet; a single answer or draw may go without a name."""
     cells = ["" if cell is None else cell for cell in table.cells(place)]
     return list(map(str, cells)) if name in NESTED and "" in cells else _labels(table, place, name)
 
@@ -373,7 +372,6 @@ def single_runs(runs: Any) -> Iterator[tuple[str | None, Any]]:
 
 
 def _runs_in_table(source: Any) -> list[Any]:
-    """The parts of a table by the runs that a column names; other objects are one run."""
     table = table_of(source)
     column = None if table is None else table.find(RUN_NAMES)
     if table is None or column is None or table.find(DOCUMENT_NAMES) is None:
@@ -412,7 +410,6 @@ def holds_one_run(source: Any) -> bool:
 
 
 def _rows(source: Any, value: What) -> tuple[str, Rows]:
-    """What an object is, and its rows, of a run ("score") or of judgments ("relevance")."""
     library = _library(source)
     if library == "ranx":
         return _rows_of_ranx(source, value)
@@ -428,9 +425,8 @@ def _rows(source: Any, value: What) -> tuple[str, Rows]:
 
 
 def _items(source: Any) -> Table | None:
-    if isinstance(source, (str, bytes)) or not isinstance(source, Iterable):
-        return None
-    return table_of_items(source)
+    is_text = isinstance(source, (str, bytes)) or not isinstance(source, Iterable)
+    return None if is_text else table_of_items(source)
 
 
 def _library(source: Any) -> str:

@@ -23,13 +23,12 @@ from steadyrank.data.interop.tables import (
 from steadyrank.data.leaderboard import Leaderboard
 from steadyrank.data.qrels import Qrels
 from steadyrank.data.read.datasets import is_dataset
-from steadyrank.data.read.parquet import column_names
 from steadyrank.data.read.run_files import read_qrels
 from steadyrank.data.read.runs import Runs, read_runs
 from steadyrank.data.read.score_files import is_long, read_scores
 from steadyrank.data.read.sources import PathLike, data_lines, head_of, kind_of, open_bytes
 from steadyrank.data.read.streams import is_readable, is_stream
-from steadyrank.data.read.tables import header_of, names_documents
+from steadyrank.data.read.tables import column_names, header_of, names_documents
 from steadyrank.data.scores import Scores
 from steadyrank.data.table_rules import is_blank, names_rows
 from steadyrank.errors import FormatError, InputError

@@ -18,10 +18,9 @@ from steadyrank.data.forms.form import Cell
 from steadyrank.data.forms.reading import NO_NAME, leaderboard_from_cells, read_forms
 from steadyrank.data.interop.tables import describe_type, pick_column, table_of
 from steadyrank.data.leaderboard import Leaderboard, leaderboard_from_collections
-from steadyrank.data.read.parquet import read_parquet_frame
 from steadyrank.data.read.sources import PathLike, kind_of, open_bytes
-from steadyrank.data.read.tables import check_widths, read_texts, table_of_rows
-from steadyrank.data.scores import Scores, plain_value
+from steadyrank.data.read.tables import check_widths, read_parquet_frame, read_texts, table_of_rows
+from steadyrank.data.scores import Scores, join_scores, plain_value
 from steadyrank.data.table_rules import (
     Numbered,
     is_average,
@@ -122,7 +121,6 @@ def _read(source: Any, measure: str | None) -> Leaderboard:
 
 
 def _as_frame(source: Any) -> Any:
-    """A table of pandas, polars or pyarrow as a pandas frame; None for other objects."""
     if hasattr(type(source), "itertuples"):
         return source
     table = table_of(source)
@@ -145,12 +143,11 @@ def _from_frame(frame: Any, where: str = "the frame") -> Leaderboard:
         frame = frame.reset_index()
     header = [str(name) for name in frame.columns]
     cells = frame.astype(object).where(frame.notna(), "")
-    rows = [[_as_text(value) for value in row] for row in cells.itertuples(index=False, name=None)]
+    rows = [
+        [repr(float(x)) if isinstance(x, (float, np.floating)) else str(x) for x in row]
+        for row in cells.itertuples(index=False, name=None)
+    ]
     return _from_rows(where, header, list(enumerate(rows, start=1)))
-
-
-def _as_text(value: Any) -> str:
-    return repr(float(value)) if isinstance(value, (float, np.floating)) else str(value)
 
 
 def _from_rows(where: str, header: Sequence[str], rows: Numbered) -> Leaderboard:
@@ -250,7 +247,6 @@ def _from_wide(where: str, header: list[str], rows: Numbered) -> Leaderboard:
 
 
 def _number(where: str, text: str, line: int, column: str = "") -> float:
-    """A score; NaN where the cell is empty or says that there is none."""
     bare, in_column = text.strip(), f" in column {column!r}" if column else ""
     if bare.lower() in _MISSING:
         return float("nan")
@@ -285,25 +281,24 @@ def read_types(path: PathLike) -> dict[str, str]:
 
 
 def _joined(parts: Sequence[Leaderboard]) -> Leaderboard:
-    runs = tuple(dict.fromkeys(run for part in parts for run in part.runs))
-    datasets = tuple(dict.fromkeys(name for part in parts for name in part.datasets))
-    values = np.full((len(runs), len(datasets)), np.nan)
-    kinds: dict[str, str] = {}
-    for part in parts:
-        place = np.ix_(
-            [runs.index(run) for run in part.runs], [datasets.index(name) for name in part.datasets]
+    cubes = [
+        Scores(
+            measures=("score",),
+            runs=part.runs,
+            topics=part.datasets,
+            values=part.values[np.newaxis],
+            topic_info={"type": part.types} if part.types else {},
         )
-        there = values[place]
-        clash = ~np.isnan(there) & ~np.isnan(part.values) & (there != part.values)
-        if clash.any():
-            run, dataset = np.argwhere(clash)[0]
-            raise InputError(
-                f"the tables disagree about {part.runs[run]} / {part.datasets[dataset]}"
-            )
-        values[place] = np.where(np.isnan(part.values), there, part.values)
-        kinds |= dict(zip(part.datasets, part.types, strict=False))
-    types = tuple(kinds.get(name, "") for name in datasets) if kinds else ()
-    return Leaderboard(runs=runs, datasets=datasets, values=values, types=types)
+        for part in parts
+    ]
+    joined = join_scores(*cubes)
+    return Leaderboard(
+        runs=joined.runs,
+        datasets=joined.topics,
+        values=joined.values[0],
+        types=joined.topic_info.get("type", ()),
+        directions={name: way for part in parts for name, way in part.directions.items()},
+    )
 
 
 def _without_empty(table: Leaderboard) -> Leaderboard:

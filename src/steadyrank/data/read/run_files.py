@@ -29,7 +29,6 @@ from steadyrank.data.order import qrels_in_order
 from steadyrank.data.qrels import Qrels, build_qrels
 from steadyrank.data.read import datasets
 from steadyrank.data.read.json_files import json_rows, read_nested
-from steadyrank.data.read.parquet import record_batches
 from steadyrank.data.read.sources import Kind, PathLike, base_name, kind_of, open_bytes
 from steadyrank.data.read.streams import BoundedFile
 from steadyrank.data.read.tables import (
@@ -38,6 +37,7 @@ from steadyrank.data.read.tables import (
     names_documents,
     parquet_table,
     read_csv,
+    record_batches,
 )
 from steadyrank.data.read.trec import Lines, first_tag, read_lines, read_opening
 from steadyrank.data.run import (
@@ -120,7 +120,6 @@ def load_qrels(path: Path) -> Qrels:
 
 
 def _form(stream: BoundedFile, value: str) -> Form:
-    """What an opened file is; CSV is a table whose header names topics and documents."""
     kind = kind_of(stream)
     # The kernel reads three columns with a header, and much faster.
     if kind != "text" or read_opening(stream, is_run=value == "score").header:
@@ -129,7 +128,6 @@ def _form(stream: BoundedFile, value: str) -> Form:
 
 
 def _rows(path: Path, stream: BoundedFile, value: What, into: Lines | None = None) -> Rows:
-    """The rows of an opened file, `value` being score or relevance."""
     kind = _form(stream, value)
     if kind == "text":
         return read_lines(path, stream, is_run=value == "score", into=into).columns(path)
@@ -148,7 +146,8 @@ def _rows(path: Path, stream: BoundedFile, value: What, into: Lines | None = Non
 
 
 def _with_lines(error: RepeatedDocument, path: Path, rows: Rows) -> FormatError:
-    """The error of a file, with the lines of the two rows."""
+    if rows.line_of is None:
+        return FormatError(path, f"{error.what}: {error.remedy}")
     first, second = map(rows.line_of, error.rows)
     return FormatError(path, f"{error.what} (first on line {first}): {error.remedy}", second)
 

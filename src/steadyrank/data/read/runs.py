@@ -15,7 +15,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypedDict, TypeVar, overload
@@ -125,9 +125,6 @@ def read_runs(
     team_from: str | None = None,
     system_from: str | None = None,
     names: Mapping[str, str] | PathLike | None = None,
-    jobs: int | None = None,
-    executor: Executor | None = None,
-    progress: Progress | None = None,
 ) -> Runs:
     """Say once how runs are to be read; they are read when they are needed.
 
@@ -154,9 +151,6 @@ def read_runs(
     names
         What to call runs: a mapping from their names, or those of their files, or a file of two
         columns.
-    jobs, executor, progress
-        Threads that read ahead while the runs are iterated over, what to use instead of them,
-        and a callback for (finished, total). Studies choose other values.
 
     Returns
     -------
@@ -184,15 +178,15 @@ def read_runs(
         reading = make_reading(said, runs.reading)
         if reading == runs.reading:
             return runs
-        again = runs.reread(reading)
+        again = tuple(replace(source, reading=reading, kept=None) for source in runs.sources)
         # Names that were chosen before have been given already.
         naming = reading if names is not None else replace(reading, names=None)
-        return replace(again, sources=_named_apart(again.sources, naming))
+        return Runs(sources=_named_apart(again, naming), reading=reading)
     reading = make_reading(said)
     sources = _named_apart(tuple(_sources(runs, reading)), reading)
     if not sources:
         raise InputError("no runs to evaluate")
-    return Runs(sources=sources, reading=reading, jobs=jobs, executor=executor, progress=progress)
+    return Runs(sources=sources, reading=reading)
 
 
 class KeptRuns:
@@ -210,7 +204,9 @@ class KeptRuns:
 
     def offer(self, given: Any, run: Run) -> None:
         """Keep a copy of the run if it still fits: its own columns may be used again."""
-        size = _memory_of(run)
+        documents = run.documents
+        columns = (run.scores, run.blocks, documents.hashes, documents.offsets)
+        size = sum(column.nbytes for column in columns) + int(documents.offsets[-1]) + PADDING
         with self._lock:
             if size > self.memory:
                 return
@@ -218,14 +214,7 @@ class KeptRuns:
         self.runs[id(given)] = _compact(run)
 
 
-def _memory_of(run: Run) -> int:
-    documents = run.documents
-    columns = (run.scores, run.blocks, documents.hashes, documents.offsets)
-    return sum(column.nbytes for column in columns) + int(documents.offsets[-1]) + PADDING
-
-
 def _compact(run: Run) -> Run:
-    """Return a copy of the run that holds no more memory than it needs."""
     documents = run.documents
     data = documents.data[: int(documents.offsets[-1]) + PADDING].copy()
     ids = Ids(data, documents.offsets.copy(), documents.hashes.copy())
@@ -344,9 +333,6 @@ class Runs:
     sources: tuple[Source, ...]
     reading: Reading
     kept: KeptRuns | None = None
-    jobs: int | None = None
-    executor: Executor | None = None
-    progress: Progress | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
         return len(self.sources)
@@ -367,10 +353,8 @@ class Runs:
     def __iter__(self) -> Iterator[Run]:
         rows, own = read_run_rows(self.reading.run_info), self.own_names()
         headers: dict[str, Run] = {}
-        with workers(jobs=self.jobs, executor=self.executor) as pool:
-            for run in stream_in_order(
-                Source.read, self._sent_to(pool), pool, progress=self.progress
-            ):
+        with workers() as pool:
+            for run in stream_in_order(Source.read, self.sources, pool):
                 _note_name(header_of(run), headers)
                 yield self._described(run, rows, own)
         self._warn_oddities([*headers.values()])
@@ -385,11 +369,6 @@ class Runs:
     def digests(self) -> Mapping[Path, str]:
         """SHA-256 of the files that were read, where runs are kept."""
         return {} if self.kept is None else self.kept.digests
-
-    def reread(self, reading: Reading) -> Runs:
-        """Return the runs with other options for reading."""
-        sources = tuple(replace(source, reading=reading, kept=None) for source in self.sources)
-        return replace(self, sources=sources, reading=reading, kept=None)
 
     def at(self, places: Sequence[int]) -> Runs:
         """Some of the runs."""
@@ -419,7 +398,6 @@ class Runs:
             return map_in_order(one, self._sent_to(pool), pool, progress=progress)
 
     def _sent_to(self, pool: Executor) -> list[Source]:
-        """The sources as the workers can read them."""
         if not is_elsewhere(pool):
             return list(self.sources)
         with ThreadPoolExecutor() as threads:
@@ -575,7 +553,13 @@ def names_apart(paths: Sequence[Path], *, by_tag: bool) -> dict[Path, str]:
     # Files of one name in several folders: as much of their paths as it takes.
     apart |= {path: _path_name(path, clashing) for path in clashing}
     if by_tag:
-        _warn(shared, names, apart)
+        first = names[shared[0]]
+        where = [apart[path] for path in shared if names[path] == first]
+        warn(
+            f"{counted(len(shared), 'run')} have the same names as others (first {first!r}, of "
+            f"{where[0]} and {where[1]}): they are named by their files",
+            stacklevel=4,
+        )
     return apart
 
 
@@ -585,7 +569,6 @@ def _shared(names: Mapping[Path, str]) -> list[Path]:
 
 
 def _path_name(path: Path, others: Sequence[Path]) -> str:
-    """The end of a file's path that no other file has, with its folders."""
     folders = path.absolute().parts[:-1]
     for depth in range(1, len(folders) + 1):
         end = folders[-depth:]
@@ -593,14 +576,3 @@ def _path_name(path: Path, others: Sequence[Path]) -> str:
         if len([o for o in same if base_name(o) == base_name(path)]) == 1:
             return "/".join([*end, base_name(path)])
     return path.name  # a.run and a.run.gz in one folder
-
-
-def _warn(shared: Sequence[Path], names: Mapping[Path, str], apart: Mapping[Path, str]) -> None:
-    first = names[shared[0]]
-    where = [apart[path] for path in shared if names[path] == first]
-    who = counted(len(shared), "run")
-    message = (
-        f"{who} have the same names as others (first {first!r}, of {where[0]} and {where[1]}): "
-        "they are named by their files"
-    )
-    warn(message, stacklevel=5)

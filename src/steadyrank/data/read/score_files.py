@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from steadyrank.data.forms.form import Source
-from steadyrank.data.forms.printed import SUMMARY
 from steadyrank.data.forms.reading import form_of, read_forms
+from steadyrank.data.forms.search import SUMMARY
 from steadyrank.data.interop.objects import NO_MEASURE, long_scores
 from steadyrank.data.interop.tables import DOCUMENT_NAMES, LONG_ROLES, Table, pick_column
 from steadyrank.data.read.sources import PathLike, base_name, kind_of, open_bytes
@@ -86,7 +86,10 @@ def read_scores(
         parts = [_read_file(path, str(name), runs_in_rows) for name, path in source.items()]
     else:
         paths: Any = source if isinstance(source, (list, tuple)) else [source]
-        tables = [p for p in paths if form is None and len(paths) > 1 and _is_table(Path(p))]
+        tables = []
+        if form is None and len(paths) > 1:
+            known = {p: Path(p).is_file() and form_of(Source(Path(p))) is None for p in paths}
+            tables = [path for path, is_table in known.items() if is_table]
         tools = [path for path in paths if path not in tables]
         found = read_forms(tools, form=form, measure=measure) if tools else None
         parts = [] if found is None else [found.scores]
@@ -104,13 +107,7 @@ def _joined(parts: Sequence[Scores]) -> Scores:
         ) from None
 
 
-def _is_table(path: Path) -> bool:
-    """Whether a file has none of the forms of tools."""
-    return path.is_file() and form_of(Source(path)) is None
-
-
 def _read_file(path: PathLike, measure: str | None, runs_in_rows: bool) -> Scores:
-    """The scores of one file: a tool's, or a table."""
     where = Path(path)
     if (found := read_forms([where], measure=measure)) is not None:
         return found.scores
@@ -179,12 +176,12 @@ def _own_metadata(table: Table, sizes: Mapping[str, int]) -> dict[str, Any]:
 
 
 def _matrix(table: Table, measure: str, runs_in_rows: bool) -> Scores:
-    """A matrix of scores: topics down and runs across, or the other way round."""
     naming, across = _places(table, runs_in_rows)
     runs_in_rows = runs_in_rows or names_rows(table.header[naming]) == "runs"
     if not len(table):
         raise table.error(None, "empty: a header but no scores")
-    down = _distinct(table, naming, "run" if runs_in_rows else "topic")
+    named, codes = table.labels(naming, "run" if runs_in_rows else "topic")
+    down = [named[code] for code in codes]
     values = np.stack([table.numbers(place, "value") for place in across])
     names = as_meant([[table.header[place] for place in across], down])
     runs, topics = reversed(names) if runs_in_rows else names
@@ -194,11 +191,6 @@ def _matrix(table: Table, measure: str, runs_in_rows: bool) -> Scores:
         return Scores(measures=(measure,), runs=runs, topics=topics, values=values, meta=meta)
     except InputError as error:
         raise FormatError(table.where, error.args[0]) from None
-
-
-def _distinct(table: Table, place: int, what: str) -> list[str]:
-    names, codes = table.labels(place, what)
-    return [names[code] for code in codes]
 
 
 def _places(table: Table, runs_in_rows: bool) -> tuple[int, list[int]]:

@@ -14,7 +14,6 @@ import contextlib
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
@@ -221,7 +220,7 @@ class Lines:
             self.oddities,
             self.info,
             self._steps(),
-            partial(_line_of, path, self.n_headers),
+            lambda row: line_of_row(path, row + self.n_headers),
         )
 
     def _steps(self) -> tuple[int, int]:
@@ -250,12 +249,7 @@ class Lines:
 
     def count(self, what: str, number: int) -> None:
         """Note something odd that was seen `number` times."""
-        if number:
-            self.oddities[what] = self.oddities.get(what, 0) + number
-
-
-def _line_of(path: Path, n_headers: int, row: int) -> int:
-    return line_of_row(path, row + n_headers)
+        self.oddities[what] = self.oddities.get(what, 0) + number
 
 
 def _filled(larger: np.ndarray, column: np.ndarray, used: int) -> np.ndarray:
@@ -393,7 +387,6 @@ def _defect(status: int, fields: int, layout: Layout) -> str:
 
 
 def _exact_number(table: Lines, path: Path, text: bytes, offset: int, is_run: bool) -> float:
-    """The value of a number that the kernel left: very long, very large, inf or nan."""
     what = "score" if is_run else "grade"
     value = number_in(text.decode("utf-8", "backslashreplace"), whole=not is_run)
     if isinstance(value, str):
@@ -431,7 +424,6 @@ def _block(comments: Iterable[str]) -> Iterator[str]:
 
 
 def _members(block: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Names with their values, one pair per value of a list."""
     above: list[tuple[int, str]] = []
     for line in block:
         content = line.lstrip(" ")

@@ -244,8 +244,8 @@ def simulated_track(
 ) -> SimulatedTrack:
     """A TREC-like track drawn from a known model.
 
-    A hard topic may be left without a relevant document in the pool. More topics leave the first
-    ones as they are.
+    A hard topic may be left without a relevant document in the pool. More topics leave the systems
+    and the first topics as they are: means over many topics and `complete` judgments are the truth.
 
     Parameters
     ----------
@@ -373,17 +373,6 @@ def threshold(n_relevant: int, n_candidates: int) -> float:
     return NormalDist().inv_cdf(1 - n_relevant / n_candidates)
 
 
-class _Systems(NamedTuple):
-    """What is drawn of systems before any topic."""
-
-    effects: list[np.ndarray]
-    """Effects of teams, systems and instances: [team, system, instance]."""
-    families: np.ndarray
-    """[run]: place of the family of score scales."""
-    shifts: np.ndarray
-    """[run]: position of the scores on the family's scale."""
-
-
 class _Ranked(NamedTuple):
     """One topic: its documents, and how every run ranked them."""
 
@@ -406,13 +395,18 @@ def _draw_track(model: TrackModel, design: TrackDesign, seed: int) -> SimulatedT
         """The random numbers of one part of the track, whatever the other parts draw."""
         return np.random.default_rng(np.random.SeedSequence(words, spawn_key=(kind, index)))
 
-    systems = _draw_systems(model, design, stream(_SYSTEMS, 0))
+    first = stream(_SYSTEMS, 0)
+    effects = draw_effects((model.team, model.system, model.instance), design, first)
+    n_systems, n = effects[1].size, design.n_instances
+    families = np.repeat(first.permutation(np.arange(n_systems) % len(_FAMILIES)), n)
+    scales = families, np.repeat(first.standard_normal(n_systems), n)
     ranked = [
-        _draw_ranked(model, design, systems, stream(_TOPICS, t)) for t in range(design.n_topics)
+        _draw_ranked(model, design, sum(effects), scales, stream(_TOPICS, t))
+        for t in range(design.n_topics)
     ]
     width = len(str(design.n_teams))
     teams = [f"team{k:0{width}d}" for k in range(1, design.n_teams + 1)]
-    team, system, instance = systems.effects
+    team, system, instance = effects
     difficulties, n_relevant, _ = map(np.array, zip(*(r.topic for r in ranked), strict=True))
     truth = TrackTruth(
         model=model,
@@ -442,29 +436,24 @@ def _draw_track(model: TrackModel, design: TrackDesign, seed: int) -> SimulatedT
     )
 
 
-def _draw_systems(model: TrackModel, design: TrackDesign, rng: np.random.Generator) -> _Systems:
-    effects = draw_effects((model.team, model.system, model.instance), design, rng)
-    n_systems = effects[1].size
-    families = rng.permutation(np.arange(n_systems) % len(_FAMILIES))
-    shifts = rng.standard_normal(n_systems)
-    n = design.n_instances
-    return _Systems(effects, np.repeat(families, n), np.repeat(shifts, n))
-
-
 def _draw_ranked(
-    model: TrackModel, design: TrackDesign, systems: _Systems, rng: np.random.Generator
+    model: TrackModel,
+    design: TrackDesign,
+    effects: Any,
+    scales: tuple[np.ndarray, np.ndarray],
+    rng: np.random.Generator,
 ) -> _Ranked:
     topic = draw_topic(model, design.n_candidates, rng)
     numbers = rng.choice(COLLECTION_SIZE, design.n_candidates, replace=False, shuffle=False)
     grades = draw_grades(topic, design.n_candidates, rng)
     variances = (model.team_topic, model.system_topic, model.instance_topic)
     interactions = sum(draw_effects(variances, design, rng))
-    signals = np.asarray(model.signal - topic.difficulty + sum(systems.effects) + interactions)
+    signals = np.asarray(model.signal - topic.difficulty + effects + interactions)
     latents = draw_latents(design, grades, signals, rng).reshape(design.n_runs, -1)
     retrieved = np.argpartition(latents, -design.depth, axis=1)[:, -design.depth :]
     # In the order of the documents first, which a stable sort by score then keeps in ties.
     retrieved.sort(axis=1)
-    scores = _scores(np.take_along_axis(latents, retrieved, axis=1), systems, rng)
+    scores = _scores(np.take_along_axis(latents, retrieved, axis=1), *scales, rng)
     order = np.argsort(-scores, axis=1, kind="stable")
     rankings = np.take_along_axis(retrieved, order, axis=1)
     pooled = design.is_pooled
@@ -477,14 +466,16 @@ def _draw_ranked(
     return _Ranked(topic, ids, grades, signals.ravel(), rankings, ordered, contributed)
 
 
-def _scores(latents: np.ndarray, systems: _Systems, rng: np.random.Generator) -> np.ndarray:
+def _scores(
+    latents: np.ndarray, families: np.ndarray, shifts: np.ndarray, rng: np.random.Generator
+) -> np.ndarray:
     """Scores on each run's own scale, whose position and width differ by topic."""
     shared = rng.standard_normal()
     own = rng.standard_normal((2, len(latents), 1))
-    placed = latents * np.exp(0.15 * own[1]) + 0.4 * (systems.shifts[:, None] + shared + own[0])
+    placed = latents * np.exp(0.15 * own[1]) + 0.4 * (shifts[:, None] + shared + own[0])
     scores = np.empty_like(latents)
     for code, (decimals, of_latent) in enumerate(_FAMILIES):
-        rows = systems.families == code
+        rows = families == code
         scores[rows] = np.round(of_latent(placed[rows]), decimals)
     return scores
 
@@ -505,7 +496,6 @@ def _build_runs(truth: TrackTruth, ranked: list[_Ranked]) -> Iterator[Run]:
 def _build_qrels(
     topics: tuple[str, ...], ranked: list[_Ranked], chosen: Sequence[np.ndarray]
 ) -> Qrels:
-    """Judgments of each topic's chosen documents, in the order of their ids."""
     pairs = list(zip(ranked, chosen, strict=True))
     documents = join_ids([one.documents.take(rows) for one, rows in pairs])
     grades = np.concatenate([one.grades[rows] for one, rows in pairs])
@@ -513,78 +503,11 @@ def _build_qrels(
     return build_qrels(list(topics), first_rows, documents, grades)
 
 
-def true_means(truth: TrackTruth, *, n_topics: int = 2000, rng: Rng = 0) -> Scores:
-    """The expected average precision of each system under complete judgments, as scores by topic.
-
-    The expectation is over the population of topics, interactions, instances and document noise,
-    for rankings cut at the track's depth. It depends on a system by its effect alone, so all
-    systems see the same topics and the same noise: systems come out in the order of their effects,
-    and differences are far more exact than the means. Of the non-relevant documents only the ranks
-    matter; their number above each relevant one is drawn exactly, from the order statistics of a
-    uniform sample. Ties that rounding makes in the runs' scores are left out of account.
-
-    Parameters
-    ----------
-    truth : TrackTruth
-        Of a `SimulatedTrack`.
-    n_topics : int
-        Topics to simulate.
-    rng : int, Generator or None
-        Seed, which `meta` has.
-
-    Returns
-    -------
-    Scores
-        AP of every system on the simulated topics; their `mean()` is the expected AP.
-
-    Examples
-    --------
-    >>> from steadyrank.data.track.simulated import simulated_track
-    >>> truth = simulated_track(n_teams=2, runs_per_team=2, n_topics=2, n_candidates=1000).truth
-    >>> (means,) = true_means(truth, n_topics=100).mean()
-    >>> bool((means.argsort() == truth.effects.argsort()).all())
-    True
-    """
-    seed = seed_from(rng)
-    count, generator = check_count("n_topics", n_topics, 2), track_stream(seed)
-    columns = [_average_precisions(truth, generator) for _ in range(count)]
-    return Scores(
-        measures=("AP",),
-        runs=truth.systems,
-        topics=tuple(str(topic + 1) for topic in range(count)),
-        values=np.stack(columns, axis=1)[None],
-        meta={"seed": seed},
-    )
-
-
 def track_stream(seed: int) -> np.random.Generator:
     """The generator of a seed; numpy's own takes none below 0."""
     if seed < 0:
         raise bad_value("rng", "be a seed of at least 0 for a simulated track", seed)
     return np.random.default_rng(seed)
-
-
-def _average_precisions(truth: TrackTruth, rng: np.random.Generator) -> np.ndarray:
-    """Average precision of every system on one fresh topic."""
-    model, design = truth.model, truth.design
-    topic = draw_topic(model, design.n_candidates, rng)
-    spread = model.team_topic + model.system_topic + model.instance + model.instance_topic
-    signal = model.signal - topic.difficulty + rng.normal(0.0, math.sqrt(spread))
-    relevant = _RELEVANT_NOISE * rng.standard_normal(topic.n_relevant)
-    relevant[: topic.n_highly_relevant] += _HIGHLY_RELEVANT_BONUS
-    relevant += threshold(topic.n_relevant, design.n_candidates) + signal
-    values = np.sort(relevant)[::-1] + truth.effects[:, None]
-    # The probability that a standard normal variable is above each value.
-    scaled = (values / math.sqrt(2.0)).ravel().tolist()
-    tails = 0.5 * np.fromiter(map(math.erfc, scaled), np.float64, values.size)
-    # The smallest of the other documents' probabilities, in order: uniform order statistics.
-    others = design.n_candidates - topic.n_relevant
-    sums = np.cumsum(rng.standard_exponential(min(design.depth, others)))
-    smallest = sums / (sums[-1] + rng.standard_gamma(others + 1 - len(sums)))
-    above = np.searchsorted(smallest, tails.reshape(values.shape))
-    order = np.arange(1, topic.n_relevant + 1)
-    precisions = np.where(above + order <= design.depth, order / (above + order), 0.0)
-    return np.asarray(precisions.sum(axis=1) / topic.n_relevant)
 
 
 COMPONENTS: Mapping[str, tuple[float, str]] = {
