@@ -59,7 +59,7 @@ def check_pattern(path: Path) -> None:
     pattern = text_of(path)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        group = first_group(pattern, NAME)
+        group = first_group("--team-from", pattern, NAME)
         match = re.compile(pattern).search(NAME)
     assert group == ((match[1] or NAME) if match else NAME)
 

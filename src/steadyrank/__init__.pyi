@@ -53,7 +53,7 @@ from steadyrank.stats.ranks.correlation import symmetric_tau_ap as symmetric_tau
 from steadyrank.stats.ranks.correlation import tau_ap as tau_ap
 from steadyrank.studies.agree.result import AgreeResult as AgreeResult
 from steadyrank.studies.agree.study import agree as agree
-from steadyrank.studies.battles.result import BattlesResult as BattlesResult
+from steadyrank.studies.battles.study import BattlesResult as BattlesResult
 from steadyrank.studies.battles.study import battles as battles
 from steadyrank.studies.compare.audit import AuditResult as AuditResult
 from steadyrank.studies.compare.audit import audit_tests as audit_tests

@@ -19,8 +19,8 @@ _CODE = (
     "|u(?:00[89][0-9a-f]|061c|200[ef]|202[89a-e]|206[6-9]|d[89a-f][0-9a-f]{2})"
 )
 _HIDDEN_BUT_TAB = re.compile(f"(?!\t)[{_ALL}]")
-# Bold, underlined and their end, which tables for terminals have, or any hidden character.
-_STYLED = re.compile(rf"\x1b\[(?:[014]|1;4)m|{_HIDDEN_BUT_TAB.pattern}")
+# Bold and its end, which tables for terminals have, or any hidden character.
+_STYLED = re.compile(rf"\x1b\[[01]m|{_HIDDEN_BUT_TAB.pattern}")
 _TO_SPELL = re.compile(rf"(\\*)({_HIDDEN_BUT_TAB.pattern})|(\\+)(?={_CODE})")
 _SPELLED = re.compile(rf"(\\+)({_CODE})")
 LONGEST_MESSAGE = 2000
@@ -80,7 +80,7 @@ def is_hidden(text: str) -> bool:
 
 
 def for_terminal(text: str, *, styled: bool = False) -> str:
-    """Escape hidden characters in lines for a terminal; if `styled`, bold and underline stay."""
+    """Escape hidden characters in lines for a terminal; if `styled`, bold stays."""
     pattern = _STYLED if styled else _HIDDEN_BUT_TAB
     return pattern.sub(lambda match: match[0] if len(match[0]) > 1 else spelled(match[0]), text)
 

@@ -1,7 +1,7 @@
 """Texts of numbers and names in sentences and tables.
 
-An unknown number is a dash, unless `missing` is given; small p-values and probabilities are shown
-as less than a bound instead of 0.
+An unknown number is a dash; small p-values and probabilities are shown as less than a bound instead
+of 0.
 """
 
 from __future__ import annotations
@@ -188,45 +188,36 @@ def pvalue_words(value: float) -> str:
     return "p < 0.0001" if value < 0.0001 else f"p = {value:.2g}"
 
 
-def pvalue(value: float, *, orders: bool = False, missing: str = MISSING) -> str:
-    """Return a p-value for a table, with four decimals; with `orders`, also small ones.
+def pvalue(value: float) -> str:
+    """Return a p-value for a table, with four decimals.
 
     >>> [pvalue(p) for p in (0.25, 3.64e-85, float("nan"))]
     ['0.2500', '< 0.0001', '–']
-    >>> [pvalue(p, orders=True) for p in (0.25, 3.64e-85, 0.0)]
-    ['0.2500', '3.64e-85', '< 1e-300']
     """
     if math.isnan(value):
-        return missing
-    least = 1e-300 if orders else 1e-4
-    if value < least:
-        return f"< {least:g}"
-    return f"{value:.4f}" if value >= 1e-4 else f"{value:.2e}"
+        return MISSING
+    return f"{value:.4f}" if value >= 1e-4 else "< 0.0001"
 
 
-def figure(
-    value: float | None, form: str, *, missing: str = MISSING, endless: str | None = None
-) -> str:
+def figure(value: float | None, form: str, *, endless: str | None = None) -> str:
     """Return a number for a table; `endless` is the text of infinity.
 
     >>> figure(0.12345, ".4f"), figure(0.5, ".1%"), figure(float("nan"), ".4f"), figure(None, "d")
     ('0.1235', '50.0%', '–', '–')
     """
     if value is None or math.isnan(value):
-        return missing
+        return MISSING
     return endless if endless is not None and math.isinf(value) else typeset(format(value, form))
 
 
-def interval(
-    ends: Sequence[float] | None, form: str, *, missing: str = MISSING, endless: str | None = None
-) -> str:
+def interval(ends: Sequence[float] | None, form: str, *, endless: str | None = None) -> str:
     """Return an interval for a table.
 
     >>> interval((0.0, 0.25), ".2f"), interval((51, math.inf), "d", endless="none")
     ('[0.00, 0.25]', '[51, none]')
     """
     if ends is None:
-        return missing
+        return MISSING
     return f"[{', '.join(figure(end, form, endless=endless) for end in ends)}]"
 
 

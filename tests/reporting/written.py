@@ -5,6 +5,7 @@ Everything is read off the file, with names of runs in full: hovering tells them
 
 from __future__ import annotations
 
+import base64
 import csv
 import json
 import re
@@ -215,7 +216,10 @@ def field_of(panel: dict[str, Any], key: str, pair: int) -> str:
     coded = panel["fields"][key]
     if "codes" not in coded:
         return coded["texts"][0]
-    return coded["texts"][coded["codes"][pair]]
+    n = len(panel["names"])
+    raw = base64.b64decode(coded["codes"])
+    width = 2 * len(raw) // (n * (n - 1))
+    return coded["texts"][int.from_bytes(raw[width * pair : width * (pair + 1)], "little")]
 
 
 def pair_of(panel: dict[str, Any], one: str, other: str) -> int:

@@ -27,14 +27,9 @@ FEWEST_TOPICS = 2
 MOST_STEPS, SETTLED = 2000, 1e-11
 """Share of the first residual at which conjugate gradients stop."""
 
-DENSE = 2000
-"""Levels up to which the matrix of their normal equations is kept."""
-
-SPARSE = 0.2
-"""Share of the cells of a topic that are graded below which only these are multiplied."""
-
-NAMED = 3
-"""Judges that a message names."""
+DENSE, SPARSE = 2000, 0.2
+"""Levels up to which the matrix of their normal equations is kept; beyond, the share of graded
+cells of a topic below which only these are multiplied."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -224,7 +219,7 @@ def check_separable(levels: Levels, systems: Sequence[str], judges: Sequence[str
 
 
 def _judges_of(given: np.ndarray, judges: Sequence[str]) -> str:
-    return some([judges[place] for place in np.flatnonzero(given).tolist()] or ["nobody"], NAMED)
+    return some([judges[place] for place in np.flatnonzero(given).tolist()] or ["nobody"], 3)
 
 
 def _rows_of_groups(layout: Layout) -> list[np.ndarray]:

@@ -118,6 +118,8 @@ _SVG = "{http://www.w3.org/2000/svg}"
 _HREF = "{http://www.w3.org/1999/xlink}href"
 _FONTS = "'DejaVu Sans', Verdana, Geneva, Arial, Helvetica, sans-serif"
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_LONG = re.compile(r"-?\d+\.\d{3,}")
+"""Coordinates of which a hundredth of a point is not seen."""
 _REFERENCE = re.compile(r"url\(#([^)]+)\)")
 
 
@@ -297,6 +299,8 @@ def _lighten(element: ElementTree.Element) -> None:
     attributes = element.attrib
     if _HREF in attributes:
         attributes["xlink:href"] = attributes.pop(_HREF)
+    for key in attributes.keys() & {"d", "x", "y", "transform"}:
+        attributes[key] = _LONG.sub(lambda found: f"{float(found[0]):.2f}", attributes[key])
     # Attributes instead of a style, which the page's policy forbids.
     attributes |= _page_colours(_declared(attributes.pop("style", "")))
     if element.tag not in ("text", "tspan", "title", "style") and not (element.text or "").strip():

@@ -7,6 +7,7 @@ so that the difference on a topic is that of two numbers on the page.
 
 from __future__ import annotations
 
+import base64
 import itertools
 import math
 import re
@@ -131,11 +132,14 @@ def packed(panel: PairPanel, shown: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _coded(texts: Sequence[str]) -> dict[str, Any]:
-    """Return each text once, and the code of each pair's text."""
+    """Return each text once, and the code of each pair's text, of equally many bytes in base64."""
     known = {text: code for code, text in enumerate(dict.fromkeys(texts))}
     if len(known) == 1:
         return {"texts": [visible(texts[0])]}
-    return {"texts": [visible(text) for text in known], "codes": [known[text] for text in texts]}
+    kind = next(kind for kind in ("<u1", "<u2", "<u4") if len(known) <= 256 ** int(kind[2]))
+    codes = np.array([known[text] for text in texts], kind)
+    packed = base64.b64encode(codes.tobytes()).decode()
+    return {"texts": [visible(text) for text in known], "codes": packed}
 
 
 def whole_numbers(scores: np.ndarray) -> list[int | None]:

@@ -92,10 +92,7 @@ class Body:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Front:
-    """What a study adds to the first screen of a page.
-
-    The page shows the verdict, line and board of the study that runs last.
-    """
+    """What a study adds to the first screen, which has verdict, line and board of the last."""
 
     verdict: Finding | None = None
     """At most 80 characters in addition to names."""

@@ -29,7 +29,6 @@ from steadyrank.studies.agree.correlations import (
 from steadyrank.studies.agree.result import AgreeResult
 from steadyrank.studies.agree.study import agree
 from steadyrank.words import listed as in_words
-from steadyrank.words import pvalue
 from steadyrank_lab.papers.data import PaperData
 from steadyrank_lab.papers.model import (
     Claim,
@@ -313,8 +312,9 @@ def pvalue_cell(value: float | None) -> Cell:
     """Return a p-value as ANOVA tables show it."""
     if value is None or np.isnan(value):
         return cell(None)
-    small = 0.0 < value < 1e-300  # where the printed tables still give digits
-    return Cell(f"{value:.2e}" if small else pvalue(value, orders=True, missing=""), value)
+    if value == 0.0:
+        return Cell("< 1e-300", value)
+    return Cell(f"{value:.4f}" if value >= 1e-4 else f"{value:.2e}", value)
 
 
 def printed_table(number: int, coefficient: Coefficient) -> Table:

@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 import pytrec_eval
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import steadyrank as sr
@@ -120,6 +120,7 @@ tables = st.lists(measures, min_size=1, unique=True).flatmap(
 
 
 @pytest.mark.filterwarnings("ignore:.*under two names|.*is at most 1")
+@settings(deadline=None)
 @given(tables)
 def test_any_dictionary_of_scores_reads_back(tmp_path_factory, table):
     path = tmp_path_factory.mktemp("json") / "a.json"

@@ -30,11 +30,6 @@ def _is_value(text: str) -> bool:
     return plain_value(text) is not None or is_missing(text)
 
 
-def is_autojudge(source: Source) -> bool:
-    """Whether a text has AutoJudge's columns."""
-    return autojudge_order(source.first_fields) is not None
-
-
 def autojudge_order(rows: Sequence[Sequence[str]]) -> tuple[int, int, int, int] | None:
     """The places of run, topic, measure and value in AutoJudge's rows; None for other rows."""
     widths = {len(row) for row in rows}

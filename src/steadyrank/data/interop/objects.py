@@ -425,9 +425,8 @@ def _rows(source: Any, value: What) -> tuple[str, Rows]:
 
 
 def _items(source: Any) -> Table | None:
-    if isinstance(source, (str, bytes)) or not isinstance(source, Iterable):
-        return None
-    return table_of_items(source)
+    is_text = isinstance(source, (str, bytes)) or not isinstance(source, Iterable)
+    return None if is_text else table_of_items(source)
 
 
 def _library(source: Any) -> str:

@@ -19,7 +19,7 @@ import numpy as np
 
 from steadyrank.data import PathLike
 from steadyrank.data.ids import PADDING, Ids, ids_from_buffer
-from steadyrank.data.qrels import NOT_A_GRADE, are_grades
+from steadyrank.data.qrels import LARGEST_GRADE, NOT_A_GRADE, SMALLEST_GRADE, are_grades
 from steadyrank.data.run import INFINITE_SCORES, OTHER_RUNS
 from steadyrank.data.scores import plain_value
 from steadyrank.errors import FormatError, InputError
@@ -134,7 +134,8 @@ def value_problem(number: Any, value: str) -> str:
     if found is None or math.isnan(found):
         is_text = isinstance(number, str) and number_in(number) != number
         return f"expected a number as {value}, got {repr(number) if is_text else number!s:.40}"
-    if value == "relevance" and not are_grades(np.array(found)):
+    is_grade = SMALLEST_GRADE <= found <= LARGEST_GRADE and found.is_integer()
+    if value == "relevance" and not is_grade:
         return f"{NOT_A_GRADE}, got {str(number)[:40]}: is this a run?"
     return ""
 
@@ -267,7 +268,11 @@ class Table:
     def _encoded(self, row: int, cell: Any, what: str) -> bytes | None:
         if isinstance(cell, bytes):
             return cell
-        if cell is None or type(cell).__name__ == "NAType" or _is_nan(cell):
+        if (
+            cell is None
+            or type(cell).__name__ == "NAType"
+            or (isinstance(cell, float) and cell != cell)
+        ):
             return None
         is_whole = isinstance(cell, (int, np.integer)) and not isinstance(cell, bool)
         is_free = self.lines is None and what not in ("topic", "document")
@@ -345,10 +350,6 @@ def _are_sound(values: np.ndarray, what: What) -> bool:
     if what == "value":
         return not np.isinf(values).any()
     return not np.isnan(values).any() and (what == "score" or bool(are_grades(values).all()))
-
-
-def _is_nan(value: Any) -> bool:
-    return isinstance(value, (float, np.floating)) and bool(np.isnan(value))
 
 
 def _arrow(column: Any) -> Any:

@@ -22,7 +22,6 @@ from steadyrank.data.read.streams import inner_mark
 from steadyrank.errors import FormatError, InputError, MachineError, unknown_name
 
 PREFIX = "irds:"
-_TEXT_FIELDS = ("title", "text", "query")
 _HEADER_TEXTS = ("text", "query", "title")
 
 # Tags that matter; any tag ends the field before it. TREC-4 has no titles, the
@@ -134,10 +133,7 @@ def _fetched(dataset: str, what: str, records: Iterable[Any]) -> list[Any]:
 
 
 def _text_of(query: Any) -> str:
-    if hasattr(query, "default_text"):
-        return str(query.default_text())
-    field = next((name for name in _TEXT_FIELDS if hasattr(query, name)), None)
-    return "" if field is None else str(getattr(query, field))
+    return str(query.default_text() if hasattr(query, "default_text") else query[1])
 
 
 def _decoded(path: Path) -> str:

@@ -7,19 +7,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 
-from steadyrank.data.ids import Ids, make_ids
+from steadyrank.data.ids import make_ids
 from steadyrank.data.interop.tables import Rows, check_name, value_problem
-from steadyrank.data.qrels import are_grades
 from steadyrank.data.read.sources import data_lines
 from steadyrank.data.read.streams import BOM
 from steadyrank.data.run import INFINITE_SCORES
-from steadyrank.errors import FormatError, InputError
+from steadyrank.errors import FormatError
 
 CUT_OFF = "cut_off"
 """Code of errors that a file has which was not copied whole."""
@@ -79,30 +77,11 @@ def describe(value: Any) -> str:
 
 
 def read_nested(path: Path, stream: BinaryIO, value: str) -> Rows:
-    """The rows of an opened JSON file, `value` being score or relevance."""
+    """The rows of an opened JSON file, `value` being score or relevance.
+
+    Errors name the topic and the document of a defect.
+    """
     text = as_text(stream.read().removeprefix(BOM))
-    return _read_sound(text, value) or _read_any(path, text, value)
-
-
-def _read_sound(text: str, value: str) -> Rows | None:
-    """The rows of a file in which nothing is wrong and no name occurs twice; None of any other."""
-    try:
-        topics = json.loads(text, object_pairs_hook=_distinct, parse_int=float)
-        names = [*chain.from_iterable(topics.values())]
-        numbers = [*chain.from_iterable(ranking.values() for ranking in topics.values())]
-        "".join(topics).encode("utf-8", "surrogateescape")  # fails where half a letter stands
-        documents = make_ids(names)
-    except (ValueError, RecursionError, AttributeError, TypeError, InputError):
-        return None
-    values = np.array(numbers)
-    if {*map(type, numbers)} != {float} or "" in topics or "" in names or np.isnan(values).any():
-        return None
-    if value == "relevance" and not are_grades(values).all():
-        return None
-    return _columns([*topics], [*map(len, topics.values())], documents, values)
-
-
-def _read_any(path: Path, text: str, value: str) -> Rows:
     topics = _parsed(path, text, Members, parse_int=float)
     if not isinstance(topics, Members):
         expected = f"one JSON object, {{topic: {{document: {value}}}}}"
@@ -129,14 +108,15 @@ def _read_any(path: Path, text: str, value: str) -> Rows:
     rows = [entry for _, documents in topics for entry in documents]
     if not rows:
         raise FormatError(path, "empty: no topic has a document")
-    names, sizes = zip(*((topic, len(documents)) for topic, documents in topics), strict=True)
     values = np.array([number for _, number in rows])
-    return _columns([*names], [*sizes], make_ids(document for document, _ in rows), values)
-
-
-def _columns(topics: list[str], sizes: list[int], documents: Ids, values: np.ndarray) -> Rows:
-    odd = {INFINITE_SCORES: int(np.isinf(values).sum())}
-    return Rows(topics, np.cumsum([0, *sizes[:-1]]), documents, values, oddities=odd)
+    sizes = [len(documents) for _, documents in topics]
+    return Rows(
+        [topic for topic, _ in topics],
+        np.cumsum([0, *sizes[:-1]]),
+        make_ids(document for document, _ in rows),
+        values,
+        oddities={INFINITE_SCORES: int(np.isinf(values).sum())},
+    )
 
 
 def json_rows(path: Path, stream: BinaryIO) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -92,9 +92,8 @@ def check_rows(path: PathLike | None, rows: InfoRows, names: Sequence[str]) -> N
         return
     if len(missing) == len(names):
         raise unknown_name("run", missing[0], rows, where=f"in {Path(path)}")
-    shown = ", ".join(missing[:3]) + (", …" if len(missing) > 3 else "")
     who = counted(len(missing), "run has", "runs have")
-    warn(f"{Path(path)}: {who} no row ({shown})", stacklevel=5)
+    warn(f"{Path(path)}: {who} no row ({some(missing, 3)})", stacklevel=5)
 
 
 def read_run_rows(path: PathLike | None) -> InfoRows:
@@ -193,9 +192,9 @@ def _lines(path: Path) -> Iterator[tuple[str, str]]:
 
 
 def _columns(line: str) -> list[str]:
-    if "\t" in line:
-        return line.split("\t")
-    return next(csv.reader([line])) if "," in line else line.split(maxsplit=1)
+    if "," in line and "\t" not in line:
+        return next(csv.reader([line]))
+    return line.split("\t") if "\t" in line else line.split(maxsplit=1)
 
 
 def file_names(path: PathLike) -> set[str]:

@@ -180,7 +180,8 @@ def _matrix(table: Table, measure: str, runs_in_rows: bool) -> Scores:
     runs_in_rows = runs_in_rows or names_rows(table.header[naming]) == "runs"
     if not len(table):
         raise table.error(None, "empty: a header but no scores")
-    down = _distinct(table, naming, "run" if runs_in_rows else "topic")
+    named, codes = table.labels(naming, "run" if runs_in_rows else "topic")
+    down = [named[code] for code in codes]
     values = np.stack([table.numbers(place, "value") for place in across])
     names = as_meant([[table.header[place] for place in across], down])
     runs, topics = reversed(names) if runs_in_rows else names
@@ -190,11 +191,6 @@ def _matrix(table: Table, measure: str, runs_in_rows: bool) -> Scores:
         return Scores(measures=(measure,), runs=runs, topics=topics, values=values, meta=meta)
     except InputError as error:
         raise FormatError(table.where, error.args[0]) from None
-
-
-def _distinct(table: Table, place: int, what: str) -> list[str]:
-    names, codes = table.labels(place, what)
-    return [names[code] for code in codes]
 
 
 def _places(table: Table, runs_in_rows: bool) -> tuple[int, list[int]]:

@@ -77,15 +77,13 @@ def _expand(path: Path) -> list[Path]:
     if path.is_dir():
         there = sorted(p for p in path.iterdir() if not p.name.startswith("."))
         warn_of_links(path, there)
-        inside = [p for p in there if p.is_file()]
-        if not inside:
+        if not (inside := [p for p in there if p.is_file()]):
             raise InputError(f"{path}: the folder holds no files")
         return inside
     if path.exists() or is_stream(path):
         return [path]
     if glob.has_magic(str(path)):
-        matches = matching_files(path)
-        if matches:
+        if matches := matching_files(path):
             return matches
         raise InputError(f"{path}: no file matches")
     raise _not_there(path)

@@ -96,7 +96,10 @@ def content_of(stream: Path) -> bytes:
     """All that a stream gives; the same when asked again."""
     with _reading:
         if stream not in _contents:
-            with _opened_once(stream) as opened:
+            if str(stream) in STANDARD_INPUT and sys.stdin is None:
+                raise MachineError("stdin is closed: name a file")
+            # Not by its name: another user's pipe cannot be opened again.
+            with open(os.dup(0) if str(stream) in STANDARD_INPUT else stream, "rb") as opened:
                 _contents[stream] = b"".join(_of_a_file(stream, pieces_of(stream, opened)))
         return _contents[stream]
 
@@ -127,15 +130,6 @@ def digest_of(path: Path) -> str:
     """SHA-256 of a file or stream."""
     with open_again(path) as raw:
         return hashlib.file_digest(raw, "sha256").hexdigest()
-
-
-def _opened_once(stream: Path) -> BinaryIO:
-    if str(stream) not in STANDARD_INPUT:
-        return open(stream, "rb")
-    if sys.stdin is None:
-        raise MachineError("stdin is closed: name a file")
-    # Not by its name: another user's pipe cannot be opened again, and Windows has no such name.
-    return open(os.dup(0), "rb")
 
 
 def pieces_of(path: Path, stream: BinaryIO) -> Iterator[bytes]:

@@ -249,8 +249,7 @@ class Lines:
 
     def count(self, what: str, number: int) -> None:
         """Note something odd that was seen `number` times."""
-        if number:
-            self.oddities[what] = self.oddities.get(what, 0) + number
+        self.oddities[what] = self.oddities.get(what, 0) + number
 
 
 def _filled(larger: np.ndarray, column: np.ndarray, used: int) -> np.ndarray:

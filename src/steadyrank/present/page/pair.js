@@ -9,7 +9,12 @@
 
   function field(key, pair) {
     const { texts, codes } = panel.fields[key];
-    return texts[codes ? codes[pair] : 0];
+    if (!codes) return texts[0];
+    const raw = atob(codes);
+    const bytes = (2 * raw.length) / (panel.names.length * (panel.names.length - 1));
+    const code = [...raw.slice(pair * bytes, (pair + 1) * bytes)].reduceRight(
+      (sum, byte) => 256 * sum + byte.charCodeAt(0), 0);
+    return texts[code];
   }
 
   /* Runs stand best first, and so do the two of a pair. */

@@ -9,7 +9,7 @@ import numpy as np
 from steadyrank.errors import InputError
 from steadyrank.present import plot_style as style
 from steadyrank.present.figures import Plot
-from steadyrank.studies.battles.result import BattlesResult
+from steadyrank.studies.battles.study import BattlesResult
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

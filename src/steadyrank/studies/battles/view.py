@@ -26,8 +26,7 @@ from steadyrank.present.view import (
 )
 from steadyrank.stats.planning.needed_topics import MOST_SHOWN
 from steadyrank.stats.planning.reversal import swap_share
-from steadyrank.studies.battles.result import TIES, BattlesResult
-from steadyrank.studies.battles.study import battles
+from steadyrank.studies.battles.study import TIES, BattlesResult, battles
 from steadyrank.studies.part import Findings, Front, Job, better_first, board_of, part_of
 from steadyrank.words import (
     count_or_share,

@@ -7,7 +7,6 @@ verdict is about it. A panel compares any two runs.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, cast
 
@@ -73,11 +72,7 @@ MOST_NAMED = 3
 
 
 def front(result: CompareResult, *, n_runs: int, study: str, link: str) -> Front:
-    """Return the first screen; `link` is the id of the section with all rows.
-
-    `study` begins the ids of the findings. `n_runs` is the number of runs, of which `result` may
-    compare the best only.
-    """
+    """Return the first screen; `result` may compare only the best of `n_runs` runs."""
     return Front(
         verdict=say.verdict(result, n_runs, study),
         line=say.lead(result, study),
@@ -373,16 +368,14 @@ def _tests(results: Results, findings: Findings) -> list[Finding]:
     return [Finding("compare.tests", text, values)]
 
 
-def _said(findings: Sequence[Finding], found: Findings) -> list[Finding]:
-    """Leave out the verdict and the lead of runs where the page's verdict is about systems."""
-    left = {"compare.verdict", "compare.lead"} if "systems" in found.results else set()
-    return [one for one in findings if one.id not in left]
-
-
 PART = part_of(
     VIEW,
     run=_run,
-    said=_said,
+    said=lambda findings, found: [  # where the page's verdict is about systems, it has their lead
+        one
+        for one in findings
+        if "systems" not in found.results or one.id not in ("compare.verdict", "compare.lead")
+    ],
     # The leaderboard has the table of runs.
     tables=[spec.id for spec in VIEW.tables if spec is not RUNS],
     beside=_tests,

@@ -27,10 +27,7 @@ DECISIONS = ((False, "not significant"), (True, "significant"))
 def _against(
     result: CompareResult, run: str | None
 ) -> tuple[int, list[int], np.ndarray, np.ndarray]:
-    """Return `run` (by default the baseline or the best), the others, their pairs and signs.
-
-    The best other run is first; a sign is 1 where the other run is the first of its pair.
-    """
+    """Return `run` (by default the baseline or the best), the others, their pairs and signs."""
     reference = run or result.baseline or result.runs[result.order[0]]
     one = position(reference, result.runs, "run")
     if result.baseline not in (None, reference):

@@ -460,10 +460,7 @@ class CompareTable(Framed):
 
 
 def with_sign_of_file(result: CompareResult) -> CompareResult:
-    """Return the result of negated scores as one of the scores in the file.
-
-    Decisions, ranks, letters, wins and losses stay: they say which run is better.
-    """
+    """Return the result of negated scores as one of the scores; decisions and ranks stay."""
     effects, segments, lead = result.effects, result.segments, result.lead
     if segments is not None:
         test = segments.interaction

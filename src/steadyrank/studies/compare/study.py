@@ -256,10 +256,7 @@ def _compared(
 def _graded(
     scores: Scores, rows: str | None, column: str | None, settings: CompareSettings
 ) -> tuple[Scores, CompareSettings]:
-    """Return scores with their judges if these are several, otherwise means over answers.
-
-    Where judges are a sample, the settings have the test for random judges.
-    """
+    """Return scores with their judges if these are several, else means, and the test for these."""
     for name in settings.fixed:
         check_choice("facet that can be fixed", name, ("judge",))
     facets = facets_of(scores)

@@ -477,16 +477,13 @@ class Segments:
 def with_segments(
     result: CompareResult, scores: Scores, by: str, settings: CompareSettings
 ) -> CompareResult:
-    """Return the result with the comparisons in each segment of the topics, which are one family.
-
-    Max-t flips the signs of topics, and segments share no topic: Holm's correction replaces it.
-    """
+    """Return the result with the comparisons in each segment of the topics, one family."""
     if settings.test in SIMULTANEOUS:
         raise InputError(
             f"test {settings.test} is simultaneous for the pairs of one segment: for a family "
             "of all segments use test t or randomization"
         )
-    if settings.correction in (None, "maxt"):
+    if settings.correction in (None, "maxt"):  # segments share no topic whose sign could be flipped
         settings = replace(settings, correction="holm")
     column, measure = np.array(topic_column(scores, by), object), result.measure
     found = sorted(set(column))
@@ -512,11 +509,7 @@ def with_segments(
 def pair_intervals(
     one: Tested, corrected: Corrected, claimed: np.ndarray, settings: CompareSettings
 ) -> tuple[np.ndarray, str]:
-    """Return simultaneous limits of the differences [pair, 2], and their kind in words.
-
-    Where Holm's correction claims a difference at a later step, the limit nearer to 0 has the level
-    of that step.
-    """
+    """Return simultaneous limits of the differences [pair, 2], and their kind in words."""
     difference = one.tests.difference
     if corrected.width is not None:
         limits = difference[:, None] + corrected.width * [-1.0, 1.0]
@@ -524,6 +517,7 @@ def pair_intervals(
         alone = "" if corrected.n_comparisons > 1 else "corrected t"
         return limits, alone or "simultaneous, max-t"
     limits, words = _limits(one, np.arange(len(one.pairs)), corrected.level, settings)
+    # Where Holm claims a difference at a later step, the limit nearer to 0 has that step's level.
     inner = np.where(claimed > 0, limits[:, 0], -limits[:, 1])
     late = (claimed != 0) & ~(inner > 0.0) & (corrected.step_level > corrected.level)
     for level in np.unique(corrected.step_level[late]):

@@ -67,10 +67,7 @@ def _known(row: dict[str, Any]) -> dict[str, Any]:
 def _ordered(
     result: CompareResult, whole: CompareResult, places: np.ndarray | None = None
 ) -> list[dict[str, Any]]:
-    """Return pairs in the order of a leaderboard, better run first; against a baseline as tested.
-
-    `places` are the positions of the pairs wanted.
-    """
+    """Return pairs in the order of a leaderboard, better run first; with a baseline as tested."""
     rows, order = result.each_row(places), [whole.runs[run] for run in whole.order]
     if whole.baseline is not None:
         return sorted(rows, key=lambda row: order.index(row["a"]))
@@ -450,6 +447,9 @@ TRUTHS = {
     "tiers_equal": "Equal means within tiers: {} have a claim within a tier",
     "all_equal": "All means equal: {} have any claim",
 }
+EQUAL = "any_claim=share n_experiments"
+"""Names of false claims of equal runs in JSON, and their fields."""
+
 WORLDS = {"type I, exchangeable": "exchangeable", "type I, equal means": "equal_means"}
 
 
@@ -459,15 +459,6 @@ def _audit_rows(result: AuditResult) -> list[dict[str, str]]:
         | {title: "{:.3f} ± {:.3f}".format(*getattr(row, key)) for title, key in WORLDS.items()}
         for row in result.tests
     ]
-
-
-def _family_fields(result: AuditResult) -> dict[str, Any]:
-    """Return the false claims under all truths, and those of equal runs by their JSON names."""
-    equal = result.family.all_equal
-    named = (
-        {} if equal is None else {"any_claim": equal.share, "n_experiments": equal.n_experiments}
-    )
-    return {**asdict(result.family), **named}
 
 
 AUDIT = View(
@@ -486,7 +477,9 @@ AUDIT = View(
     ),
     fields=lambda result: {
         **asdict(result),
-        "audit": asdict(result) | asdict(result.family) | {"family": _family_fields(result)},
+        "audit": asdict(result)
+        | asdict(result.family)
+        | {"family": asdict(result.family) | picked(result.family.all_equal, EQUAL)},
     },
 )
 """`--audit`: rejection rates of each test and of the family, with Monte Carlo errors."""

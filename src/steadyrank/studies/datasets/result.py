@@ -255,10 +255,7 @@ class DatasetsResult(Placed, Framed):
     ranks."""
 
     def with_sign_of_file(self) -> DatasetsResult:
-        """Return the result of scores with the other sign as one of the scores themselves.
-
-        Decisions and ranks stay, as do Borda points and wins: they say which run is better.
-        """
+        """Return the result of negated scores as one of the scores; decisions and ranks stay."""
         value, interval, lead = self.value, self.interval, self.lead
         if self.aggregate in MEANS:
             value, interval = -value, -interval[:, ::-1]

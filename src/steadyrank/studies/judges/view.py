@@ -39,10 +39,7 @@ Said = tuple[str, str, dict[str, Any]] | None
 
 
 def findings(result: JudgesResult) -> list[Finding]:
-    """Say whether each judge may be used, which pairs differ after correction, what it saves.
-
-    Ids about the first judge are plain, those about others end in their names.
-    """
+    """Return what is said of each judge; ids about others than the first end in their names."""
     said = []
     for make in MAKERS:
         for place, judge in enumerate(result.judges):
@@ -82,11 +79,7 @@ def _answer(result: JudgesResult, judge: JudgeResult) -> Said:
 
 
 def saved_share(result: JudgesResult, judge: JudgeResult) -> float:
-    """Return the share of people's topics that the judge saves.
-
-    It follows from the width of the corrected intervals or, without further topics, from the
-    correlation, for unlimited further topics.
-    """
+    """Return the share of people's topics that the judge saves, or would with unlimited topics."""
     times = result.topics_like(judge) if judge.n_judge_topics else judge.worth.factor(1, ENDLESS)
     return max(0.0, 1.0 - 1.0 / times) if times > 0 else 0.0
 

@@ -11,24 +11,28 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from steadyrank._version import __version__
 from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.facets import averaged_facets, facets_of
 from steadyrank.data.order import scores_in_order
-from steadyrank.data.scores import measure_of
+from steadyrank.data.scores import Scores, measure_of
 from steadyrank.errors import InputError, arg, bad_value, check_number, warn
 from steadyrank.measures.arguments import data_first
 from steadyrank.measures.evaluate import scores_of
 from steadyrank.notebook import Framed, shown_by
-from steadyrank.stats.anova.gstudy import N_DRAWS, GStudy, PivotalDraws, pivotal_draws
-from steadyrank.stats.inputs import check_open_unit
-from steadyrank.stats.interval import Interval
-from steadyrank.studies.stability.components import (
-    LeaveOneOut,
-    leave_one_out,
-    study_components,
-    systems_by_run,
+from steadyrank.stats.anova.gstudy import (
+    N_DRAWS,
+    GStudy,
+    PivotalDraws,
+    nested_components,
+    pivotal_draws,
+    variance_components,
 )
+from steadyrank.stats.inputs import check_open_unit, complete_topics
+from steadyrank.stats.instances.systems import systems_of
+from steadyrank.stats.interval import Interval
 from steadyrank.studies.stability.facets import FacetsResult, study_facets
 from steadyrank.words import counted
 
@@ -37,6 +41,12 @@ LEVELS = (0.8, 0.9, 0.95)
 
 INSTANCES = (1, 2, 5, 10)
 """Default numbers of instances, in addition to those of the systems."""
+
+FEWEST, MOST = 3, 300
+"""Fewest systems that remain if one is left out, and most of which each is left out."""
+
+LARGE_CHANGE = 0.1
+"""Change of E rho² by one system that is reported, as is one above half its interval's width."""
 
 
 KEYS = "topics instances e_rho2 e_rho2_interval phi phi_interval"
@@ -61,6 +71,20 @@ class Coefficients:
         keys = KEYS if self.level is None else LEVEL_KEYS
         row = {key: getattr(self, key) for key in keys.split()}
         return {key: value for key, value in row.items() if value is not None}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeaveOneOut:
+    """The coefficients for the collection's topics without each of the systems."""
+
+    e_rho2: tuple[float, float]
+    phi: tuple[float, float]
+    system: str
+    """System whose removal changes E rho² most."""
+    e_rho2_without: float
+    phi_without: float
+    carried: bool
+    """Whether this change is above 0.1, or above half the width of the interval of E rho²."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -259,8 +283,8 @@ def stability(
         check_open_unit("level", check_number("level", level))
     sizes = [_check_size("topics", size) for size in n_topics]
     asked = None if n_instances is None else [_check_size("instances", k) for k in n_instances]
-    matrix, systems = scores.matrix(name), systems_by_run(scores)
-    g = study_components(matrix, systems)
+    matrix, systems = scores.matrix(name), _systems_by_run(scores)
+    g = _components(matrix, systems)
     if not any(g.mean_squares.values()):
         raise InputError(f"{name}: every score is the same: there is no variance to split")
     _warn_of_negative(name, g)
@@ -277,8 +301,62 @@ def stability(
         topics_needed=tuple(
             _both(known, k, confidence, level=level) for k in numbers for level in levels
         ),
-        leave_one_out=leave_one_out(matrix, systems, g, half_width),
+        leave_one_out=_leave_one_out(matrix, systems, g, half_width),
         seed=seed,
+    )
+
+
+def _systems_by_run(scores: Scores) -> list[str]:
+    """Return the system of each run: the run itself if no system is known to have several."""
+    systems = list(scores.runs)
+    groups = systems_of(scores) if "system" in scores.run_info else {}
+    if len(groups) == 1 < len(systems):
+        raise InputError(
+            f"all {len(systems)} runs are of one system, {next(iter(groups))}: stability compares "
+            "systems; correct the column system, or omit it to treat every run as a system"
+        )
+    if len(groups) < len(systems):
+        for name, places in groups.items():
+            for place in places:
+                systems[place] = name
+    return systems
+
+
+def _components(matrix: np.ndarray, systems: Sequence[str]) -> GStudy:
+    """Return the G-study of scores [run, topic], with instances if a system has several runs."""
+    if len(set(systems)) == len(systems):
+        return variance_components(matrix)
+    return nested_components(matrix, systems)
+
+
+def _leave_one_out(
+    matrix: np.ndarray, systems: Sequence[str], whole: GStudy, half_width: float
+) -> LeaveOneOut | None:
+    """Return the coefficients without each system; None for fewer than four systems or too many.
+
+    `whole` are the components of all systems, `half_width` is that of the interval of their E rho².
+    """
+    names = list(dict.fromkeys(systems))
+    if not FEWEST < len(names) <= MOST:
+        return None
+    complete, column = complete_topics(matrix)[0], np.asarray(systems)
+    at, pairs = (whole.n_topics, whole.n_instances), np.full((len(names), 2), np.nan)
+    for pair, name in zip(pairs, names, strict=True):
+        g = _components(complete[column != name], column[column != name].tolist())
+        if g.design == whole.design:  # others have several runs, too
+            pair[:] = g.e_rho2(*at), g.phi(*at)
+    if np.isnan(pairs).all():
+        return None
+    change = np.abs(pairs[:, 0] - whole.e_rho2(*at))
+    worst = int(np.nanargmax(change))
+    lows, highs = np.nanmin(pairs, axis=0).tolist(), np.nanmax(pairs, axis=0).tolist()
+    return LeaveOneOut(
+        e_rho2=(lows[0], highs[0]),
+        phi=(lows[1], highs[1]),
+        system=names[worst],
+        e_rho2_without=float(pairs[worst, 0]),
+        phi_without=float(pairs[worst, 1]),
+        carried=bool(change[worst] > min(LARGE_CHANGE, half_width)),
     )
 
 
