@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
 
-import steadyrank as sr
 from steadyrank.stats.pairs.effects import NO_LEAD, carried, effect_sizes, fragility
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.run_means import SAME_MEAN
@@ -120,20 +119,3 @@ def test_two_runs_without_a_lead_or_a_shared_topic():
     scores = np.array([[0.5, np.nan], [np.nan, 0.4], [0.5, 0.1]])
     pairs = np.array([[0, 1], [0, 2], [1, 2]])
     assert fragility(scores, pairs).tolist() == [NO_LEAD, NO_LEAD, 1]
-
-
-def test_a_gate_names_the_topics_that_carry_it():
-    rng = np.random.default_rng(2)
-    old = rng.random(30) * 0.2
-    new = old + 0.03 + rng.normal(0, 0.05, 30)
-    sides = [
-        sr.Scores(measures=["AP"], runs=[name], topics=range(30), values=[[values]])
-        for name, values in (("old", old), ("new", new))
-    ]
-    (row,) = sr.gate(*sides, measures="AP", margin=0.02).rows()
-    dropped = [int(topic) for topic in row["fragility"]["topics"]]
-    assert row["verdict"] == "pass"
-    assert len(dropped) == row["fragility"]["n"]
-    gaps = new - old
-    assert np.delete(gaps, dropped).mean() <= -0.02
-    assert np.delete(gaps, dropped[:-1]).mean() > -0.02
