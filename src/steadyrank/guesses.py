@@ -121,7 +121,7 @@ REMOVED = {
     "topics --target": "--json has expected_reversal of each pair: count those above your rate",
     "topics --baseline": "--csv has the pairs with each run; report --baseline is about one run",
     "topics --comparisons": "the level is that of compare over all pairs",
-    "topics --level-width": "divide the scores: levels are .01 wide, for scores up to 1",
+    "topics --level-width": "omit it: levels are .01 wide for scores up to 1, 1 wide up to 100",
     **dict.fromkeys(
         [f"simulate --plot-kind {kind}" for kind in ("means", "tau", "significance")],
         "use --plot-kind ranks, or --json, which has the numbers",

@@ -122,12 +122,6 @@ def test_a_pattern_without_a_group():
         evaluated(cluster_from="^7")
 
 
-def test_a_column_may_be_called_self():
-    scores = sr.Scores(measures=["AP"], runs=["a", "b"], topics=["1"], values=[[[0.1], [0.2]]])
-    assert scores.with_topic_info(**{"self": ["x"]}).topic_info == {"self": ("x",)}
-    assert scores.with_run_info(**{"self": ["x", "y"]}).run_info == {"self": ("x", "y")}
-
-
 @pytest.mark.parametrize("size", [1e308, 1e-170, 5e-300])
 def test_weights_of_any_size_count_by_their_ratios(size):
     values = np.random.default_rng(1).random((1, 3, 12))

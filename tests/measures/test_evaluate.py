@@ -56,14 +56,6 @@ def test_topics_that_nobody_judged_are_left_out_and_told():
     refused("no run has any topic of the qrels", quietly, run(**{"q1": {"d1": 1.0}}), qrels, "AP")
 
 
-def test_scores_of_32_bits_tie_where_64_do_not():
-    qrels = sr.qrels_from_dict({"1": {"a": 1}})
-    close = run(**{"1": {"a": 0.1 + 1e-12, "b": 0.1}})
-    assert sr.evaluate(close, qrels, "RR").values.item() == 1.0
-    assert sr.evaluate(close, qrels, "RR", ties="float32").values.item() == 0.5
-    assert sr.evaluate(close, qrels, "RR").values.item() == 1.0  # the run itself is unchanged
-
-
 def test_wrong_choices_are_named():
     qrels = sr.qrels_from_dict(QRELS)
     for option in ("missing", "no_relevant", "ties", "duplicates", "name_from"):

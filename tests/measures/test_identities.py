@@ -105,14 +105,6 @@ def test_the_ideal_list_scores_1(measure):
     assert scores == pytest.approx(np.ones_like(scores), **EXACT)
 
 
-@pytest.mark.parametrize("measure", [*MEASURES, "Judged", "Judged@5"])
-def test_scores_lie_between_0_and_1(measure):
-    for rankings, judgments in (GRADED, (ideal_ranking(GRADED[1]), GRADED[1])):
-        scores = evaluate(rankings, judgments, measure)
-        assert scores.min() >= 0.0
-        assert scores.max() <= 1.0 + 1e-12
-
-
 @pytest.mark.parametrize("measure", ["AP", "nDCG@5", "RBP(graded=True)", "ERR", "nERR@5", "Q"])
 def test_no_list_beats_the_ideal_one(measure):
     rankings, judgments = GRADED

@@ -117,7 +117,7 @@ def is_leaderboard(files: Sequence[str]) -> bool:
 
 
 def are_mteb_folders(paths: Sequence[str], kind: str | None) -> bool:
-    """Return whether these are folders of MTEB results, of which subsets can be chosen."""
+    """Return whether these are folders of MTEB results."""
     forms = [form_in(path) for path in paths if kind in (None, "mteb") and Path(path).is_dir()]
     return bool(forms) and all(form is not None and form.name == "mteb" for form in forms)
 

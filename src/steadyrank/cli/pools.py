@@ -57,8 +57,7 @@ def command(
     Removes the unique documents of k teams from the judgments, scores the other runs again, and
     estimates the variance on which plan is based; with --minimum-difference and --systems, also the
     topics that it requires. Also shows how much of each run's score is due to documents that only
-    its team found, and how similarly measures rank the runs. CSV holds the variances, JSON
-    everything.
+    its team found. CSV holds the variances, JSON everything.
     """
     if names_files(measures):
         raise InputError(NO_SCORES)

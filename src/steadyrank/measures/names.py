@@ -374,14 +374,6 @@ def register_measure(name: str, function: Function) -> Measure:
     return Measure(name)
 
 
-def counts_documents(label: str) -> bool:
-    """Return whether a label, which may be any text, names a measure that counts documents."""
-    try:
-        return parse_measure(label).kind.is_count
-    except InputError:
-        return False
-
-
 def largest_difference(label: str, scores: np.ndarray) -> float:
     """Return the largest possible difference of two scores; infinite if the scale is unknown."""
     try:

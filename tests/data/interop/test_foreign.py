@@ -70,12 +70,6 @@ def frame_of(contents: dict[str, dict[str, Any]], *columns: str) -> pd.DataFrame
 # Objects of steadyrank itself
 
 
-def test_runs_and_qrels_come_back_as_they_are(run: Run, qrels: Qrels) -> None:
-    assert as_run(run) is run
-    assert as_run(run, name="other").name == "other"
-    assert as_qrels(qrels) is qrels
-
-
 # Tables
 
 

@@ -56,15 +56,6 @@ def test_packed_files_are_read_as_plain_ones(tmp_path, suffix, text):
 
 
 @pytest.mark.parametrize("suffix", PACKERS)
-def test_two_packed_parts_are_one_file(tmp_path, suffix):
-    path = tmp_path / f"a.run{suffix}"
-    lines = TREC.splitlines(keepends=True)
-    parts = ("".join(lines[:2]), "".join(lines[2:]))
-    path.write_bytes(b"".join(PACKERS[suffix](part.encode()) for part in parts))
-    assert rows(sr.read_run(path)) == RUNS
-
-
-@pytest.mark.parametrize("suffix", PACKERS)
 def test_broken_packing_is_named(tmp_path, suffix):
     path = tmp_path / f"a.run{suffix}"
     packed = PACKERS[suffix](np.random.default_rng(0).bytes(1 << 18).hex().encode())
@@ -250,11 +241,6 @@ def test_several_runs_in_one_table_are_warned_of(write, tmp_path):
     pq.write_table(pa.table(frame), tmp_path / "a.parquet")
     with pytest.warns(sr.SteadyrankWarning, match="1 row whose run differs from the first"):
         assert sr.read_run(tmp_path / "a.parquet").name == "x"
-
-
-def test_a_row_whose_first_column_is_an_object_is_still_a_row(write):
-    line = '{"meta": {"a": 1}, "qid": "1", "docno": "d", "score": 2}\n'
-    assert rows(sr.read_run(write("a.jsonl", line))) == {"1": {"d": 2.0}}
 
 
 HEADER = ["qid", "Q0", "docno", "rank", "score"]

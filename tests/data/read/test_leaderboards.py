@@ -50,11 +50,6 @@ def test_long_wide_parquet_and_frames_are_one_table(tmp_path):
         np.testing.assert_equal(cells(sr.read_leaderboard(source)), cells(long))
 
 
-def test_the_columns_may_have_other_names(tmp_path):
-    table = read(tmp_path, "Run\tDataset\tValue\nr1\td1\t1\nr1\td2\t2\nr2\td1\t3\nr2\td2\t4\n")
-    assert table.values.tolist() == [[1, 2], [3, 4]]
-
-
 def test_averages_are_left_out_of_a_wide_table(tmp_path):
     with pytest.warns(sr.SteadyrankWarning, match="2 datasets are summaries.*Avg and Mean"):
         table = read(tmp_path, "model,nq,Avg,fiqa,Mean (Task)\na,.5,.4,.3,.4\nb,.6,.5,.4,.5\n")

@@ -416,31 +416,6 @@ def test_quantiles_and_intervals_are_of_the_variances(track):
     assert any(k for reference in result.references for k in reference.first_miss.values())
 
 
-def test_the_golden_interval_of_tau_and_what_topics_say():
-    case = golden("kendall_ci_sakai2016_table2")
-    made = sr.simulated_track(n_teams=11, runs_per_team=4, n_topics=6, depth=10, pool_depth=10)
-    result = sr.pools(
-        made.runs, made.qrels, measures=["nDCG@8", "nDCG@10", "RR"], ks=[1], n_trials=2
-    )
-    assert len(result.runs) == case["inputs"]["n"]
-    # Means that only rounding tells apart tie.
-    found = sr.evaluate(made.runs, made.qrels, result.measures).mean().round(12)
-    means = dict(zip(result.measures, found, strict=True))
-    assert [(p.measure_a, p.measure_b) for p in result.similarity] == [
-        ("nDCG@8", "nDCG@10"),
-        ("nDCG@8", "RR"),
-        ("nDCG@10", "RR"),
-    ]
-    for pair in result.similarity:
-        tau = stats.kendalltau(means[pair.measure_a], means[pair.measure_b]).statistic
-        assert pair.tau == pytest.approx(tau, abs=1e-12)
-        half = case["expected"]["half_width"]
-        limits = (pair.published.low, pair.published.high)
-        assert limits == pytest.approx((tau - half, tau + half), abs=1e-12)
-        assert -1.0 <= pair.bootstrap.low <= pair.bootstrap.high <= 1.0
-    assert any(pair.published.high > 1.0 for pair in result.similarity)
-
-
 @pytest.mark.parametrize(
     "asked",
     [

@@ -126,6 +126,17 @@ def test_threads_change_nothing(jobs):
     assert_same(sr.topics(scores, jobs=jobs, n_trials=300), sr.topics(scores, jobs=1, n_trials=300))
 
 
+def test_levels_of_percentages_are_those_of_shares():
+    shares = make_scores()
+    percent = as_scores(100 * shares.matrix())
+    of_shares, of_percent = (sr.topics(scores, n_trials=50) for scores in (shares, percent))
+    assert [level.name for level in of_percent.levels][:2] == ["0.00–1.00", "1.00–2.00"]
+    for one, other in zip(of_shares.levels, of_percent.levels, strict=True):
+        assert (one.pairs, 100 * one.low) == (other.pairs, pytest.approx(other.low))
+        np.testing.assert_array_equal(one.count, other.count)
+        np.testing.assert_array_equal(one.reversed, other.reversed)
+
+
 def test_fewer_trials_are_the_first_ones_and_sizes_do_not_change_splits():
     values = make_scores().matrix()
     many = count_splits(values, [3, 7, 15], n_trials=200)
@@ -281,7 +292,7 @@ def test_no_common_topic_leaves_theory_alone():
 
 
 def test_odd_pairs_are_flagged():
-    base = np.random.default_rng(0).random(20)
+    base = 0.9 * np.random.default_rng(0).random(20)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         result = sr.topics(as_scores([base, base, base + 0.1]), n_trials=20)

@@ -285,11 +285,6 @@ class PriorCheck:
     failure: str = ""
     """Reason why the prior is rejected; empty if it passes."""
 
-    @property
-    def passed(self) -> bool:
-        """Whether the prior may impute."""
-        return not self.failure
-
 
 def check_prior(
     judged: PooledDocuments, holes: PooledDocuments, lists: Lists, top_grade: int
@@ -324,7 +319,7 @@ def check_prior(
         found_share=float(found.mean()),
     )
     check = replace(check, failure=_failure(check, judged, holes))
-    if not check.passed:
+    if check.failure:
         return None, check
     evidence = gather_evidence(lists, judged, top_grade)
     return replace(

@@ -133,14 +133,15 @@ _TOPICS = (
 
 
 def _differences_caption(result: PlanResult) -> str:
-    said = f"Topics by difference: {{}} t test of two systems, {_rates(result.demands)}"
+    test = "t test of two systems, " + _rates(result.demands)
     if not result.demands.paired:
-        return f"{said.format('unpaired')}; topics are per system."
+        return f"Topics by difference: unpaired {test}; topics are per system."
     by_pilot = all(plan.is_by_differences for plan in result.plans)
     whose = "the mean over pairs" if by_pilot else "the given variance"
-    has_first = any(row.runs is not None for row in result.differences)
-    own = "the first two runs by their variance, " if has_first else ""
-    return f"{said.format('paired')}; {own}any two by {whose} (docs/plan.md)."
+    return (
+        f"Topics by difference: paired {test}; the first two runs by their variance, any two by "
+        f"{whose} (docs/plan.md)."
+    )
 
 
 DIFFERENCES = TableSpec(

@@ -28,11 +28,9 @@ from steadyrank.notebook import Framed, shown_by
 from steadyrank.present.json import picked
 from steadyrank.stats.inputs import check_counts, check_open_unit, named_quantiles
 from steadyrank.stats.interval import Interval
-from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.planning.demands import Demands, Formula, Method, check_demands
 from steadyrank.stats.planning.design import check_rates
 from steadyrank.stats.planning.variance import Pilot, pilot_variance
-from steadyrank.stats.ranks.correlation import TauInterval, bootstrap_tau_interval, kendall_interval
 from steadyrank.studies.pools.trials import (
     Estimates,
     Pool,
@@ -164,23 +162,10 @@ class PoolBias:
         return self.score_without - self.score
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RankSimilarity:
-    """The correlation of the rankings of runs by two measures."""
-
-    measure_a: str
-    measure_b: str
-    tau: float
-    published: TauInterval | None
-    """Interval of the paper, with the standard error of unrelated rankings."""
-    bootstrap: TauInterval
-    """Interval over topics."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 @shown_by("studies.pools.view:VIEW.text")
 class PoolsResult(Framed):
-    """The result of `pools`: variances without k teams, pool bias and similarity of rankings.
+    """The result of `pools`: variances without k teams, and pool bias.
 
     Examples
     --------
@@ -214,7 +199,6 @@ class PoolsResult(Framed):
     drawn: tuple[Trial, ...]
     """The trials, k = 0 first."""
     bias: tuple[PoolBias, ...]
-    similarity: tuple[RankSimilarity, ...]
 
     def cell(self, measure: str, k: int, pilot_topics: int | None = None) -> LeaveOut:
         """Return the estimates of one measure and k, by default with the most pilot topics."""
@@ -276,7 +260,7 @@ def pools(
     judgments: documents that at least one of them and no remaining team has within `pool_depth`.
     The remaining runs are scored again, topics on which all of them score 0 are dropped, and V_E is
     estimated. In addition: the change of every run's score without the unique documents of its
-    team, and the similarity of the rankings by different measures.
+    team.
 
     Parameters
     ----------
@@ -316,7 +300,7 @@ def pools(
     -------
     PoolsResult
         For each measure, k and number of pilot topics the variances of all trials (`cell`), the
-        reference with all teams, pool bias and similarity of rankings.
+        reference with all teams, and pool bias.
 
     Notes
     -----
@@ -402,7 +386,6 @@ def pools(
         leave_out=tuple(cells),
         drawn=tuple(drawn),
         bias=tuple(_bias(pool, full, unique)),
-        similarity=tuple(_similarity(pool, full, confidence, seed, jobs)),
     )
 
 
@@ -547,30 +530,6 @@ def _bias(pool: Pool, full: np.ndarray, unique: Sequence[np.ndarray]) -> list[Po
         for m, measure in enumerate(pool.measures)
         for r, (run, team) in enumerate(zip(pool.runs, pool.team_of.tolist(), strict=True))
     ]
-
-
-def _similarity(
-    pool: Pool, full: np.ndarray, confidence: float, seed: int, jobs: int | None
-) -> list[RankSimilarity]:
-    """Return Kendall's tau of every pair of measures over the runs' means: Table 2 of the paper."""
-    pairs = []
-    for a, b in all_pairs(len(pool.measures)).tolist():
-        bootstrap = bootstrap_tau_interval(
-            full[a], full[b], confidence=confidence, seed=seed, jobs=jobs
-        )
-        published = None
-        if not math.isnan(bootstrap.tau):
-            published = kendall_interval(bootstrap.tau, len(pool.runs), confidence=confidence)
-        pairs.append(
-            RankSimilarity(
-                measure_a=pool.measures[a],
-                measure_b=pool.measures[b],
-                tau=bootstrap.tau,
-                published=published,
-                bootstrap=bootstrap,
-            )
-        )
-    return pairs
 
 
 def _with_topics(cells: Sequence[LeaveOut], demands: Demands | None) -> list[LeaveOut]:

@@ -1,6 +1,6 @@
 """Sentences, tables and the section of `pools`.
 
-Tables 2 and 3 of Sakai & Shang (EVIA 2016), the values of their figures, and pool bias.
+Table 3 of Sakai & Shang (EVIA 2016), the values of their figures, and pool bias.
 """
 
 from __future__ import annotations
@@ -151,17 +151,6 @@ def _has_ranges(result: PoolsResult) -> bool:
     return result.mode == "sound" and any(row.extent for row in result.leave_out)
 
 
-def _similarity_rows(result: PoolsResult) -> list[dict[str, Any]]:
-    return [
-        {
-            **picked(pair, "measure_a measure_b tau"),
-            "interval": pair.published and (pair.published.low, pair.published.high),
-            "bootstrap_interval": (pair.bootstrap.low, pair.bootstrap.high),
-        }
-        for pair in result.similarity
-    ]
-
-
 def _bias_rows(result: PoolsResult) -> list[dict[str, Any]]:
     keys = "measure run team score score_without change unique unique_relevant"
     return [picked(row, keys) for row in result.bias]
@@ -214,20 +203,6 @@ LEAVE_OUT = TableSpec(
     ),
     opened=16,
 )
-SIMILARITY = TableSpec(
-    id="pools-similarity",
-    n_names=2,
-    rows=_similarity_rows,
-    columns=(
-        Col("measure_a", "measure", "name"),
-        Col("measure_b", "other", "name"),
-        Col("tau", form=".3f"),
-        Col("interval", "published", ".3f"),
-        Col("bootstrap_interval", "over topics", ".3f"),
-    ),
-    caption="Kendall's tau between rankings of the {n_runs} runs, with {sure} intervals "
-    "(docs/pools.md).",
-)
 BIAS = TableSpec(
     id="pool-bias-runs",
     n_names=3,
@@ -269,7 +244,6 @@ def fields(result: PoolsResult) -> dict[str, Any]:
             if trial.k
         ],
         "pool_bias": _bias_rows(result),
-        "rank_similarity": _similarity_rows(result),
     }
 
 
@@ -298,7 +272,7 @@ VIEW = View(
         ),
     ),
     findings=findings,
-    tables=(BIAS, SIMILARITY, LEAVE_OUT),
+    tables=(BIAS, LEAVE_OUT),
     csv="leave-teams-out",
     fields=fields,
     figure=figure,

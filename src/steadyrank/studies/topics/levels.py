@@ -28,6 +28,7 @@ from steadyrank.stats.planning.reversal import (
     fit_decays,
     predictive_rate,
 )
+from steadyrank.words import decimals_for
 
 Binning = Literal["first", "both"]
 
@@ -175,8 +176,19 @@ class TopicLevel:
     @property
     def name(self) -> str:
         """The range of differences in words."""
-        end = f"–{self.high:.2f}" if self.high < math.inf else " and above"
-        return f"{self.low:.2f}{end}"
+        form = decimals_for(self.low, self.high)
+        end = f"–{self.high:{form}}" if self.high < math.inf else " and above"
+        return f"{self.low:{form}}{end}"
+
+
+def unit_of(scores: np.ndarray) -> float:
+    """Return 1 for scores up to 1, else the next power of ten: levels are a hundredth of it wide.
+
+    >>> unit_of(np.array([0.2, 1.0])), unit_of(np.array([12.5, 100.0])), unit_of(np.array([101.0]))
+    (1.0, 100.0, 1000.0)
+    """
+    largest = float(np.nanmax(np.abs(scores), initial=1.0))
+    return 10.0 ** math.ceil(math.log10(largest) - 1e-12)
 
 
 def count_splits(
@@ -192,8 +204,8 @@ def count_splits(
 ) -> np.ndarray:
     """Count the pairs that agree, are reversed or tied, by bin: [trial, size, kind, bin].
 
-    Clusters are kept whole. Sizes for which complete [run, topic] has no two disjoint sets in some
-    order have no splits and are 0.
+    Clusters are kept whole. Sizes for which some order of complete [run, topic] has no two disjoint
+    sets have no splits and are 0.
     """
     scores = np.ascontiguousarray(complete.T)
     n_topics, n_runs = scores.shape
@@ -245,12 +257,17 @@ def _orders(
 
 
 def topic_levels(
-    moments: PairVariances, splits: np.ndarray, sizes: tuple[int, ...], further: tuple[int, ...]
+    moments: PairVariances,
+    splits: np.ndarray,
+    sizes: tuple[int, ...],
+    further: tuple[int, ...],
+    *,
+    width: float = WIDTH,
 ) -> tuple[TopicLevel, ...]:
     """Return theory and experiment for each of 21 bins of the difference."""
     known = moments.flag != TOO_FEW
     place = np.full(len(known), -1)
-    place[known] = np.minimum(N_BINS - 1, np.abs(moments.difference[known]) / WIDTH + ROUNDED)
+    place[known] = np.minimum(N_BINS - 1, np.abs(moments.difference[known]) / width + ROUNDED)
     counts, swaps = splits.sum(axis=2), splits[:, :, REVERSED]
     total, wrong, ties = (part.sum(axis=0).T for part in (counts, swaps, splits[:, :, TIED]))
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -260,7 +277,7 @@ def topic_levels(
     if len(splits) < 2:
         errors = np.full_like(errors, np.nan)
     fits = _fits(rates, total, sizes, further)
-    starts = [*bin_starts(N_BINS, WIDTH).tolist(), math.inf]
+    starts = [*bin_starts(N_BINS, width).tolist(), math.inf]
     return tuple(
         TopicLevel(
             low=starts[level],

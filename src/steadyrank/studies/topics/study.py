@@ -36,12 +36,12 @@ from steadyrank.data.scores import (
 from steadyrank.errors import InputError, check_choice, check_count, check_number, warn
 from steadyrank.measures.arguments import data_first
 from steadyrank.measures.evaluate import scores_of
-from steadyrank.measures.names import counts_documents
 from steadyrank.notebook import Framed, shown_by
 from steadyrank.present.json import picked, rows_of
 from steadyrank.present.view import Finding
 from steadyrank.stats.inputs import check_counts
 from steadyrank.stats.pairs.decisions import Decided, adjust
+from steadyrank.stats.pairs.difference_bins import WIDTH
 from steadyrank.stats.pairs.max_t import max_t, max_t_level
 from steadyrank.stats.pairs.result import NO_DIFFERENCE, TOO_FEW, ZERO_VARIANCE, all_pairs
 from steadyrank.stats.pairs.sign_flips import Draws
@@ -59,7 +59,13 @@ from steadyrank.stats.planning.reversal import (
 )
 from steadyrank.stats.planning.variance import ASSURANCE, SKEWED
 from steadyrank.stats.run_means import adjusted_means
-from steadyrank.studies.topics.levels import Binning, TopicLevel, count_splits, topic_levels
+from steadyrank.studies.topics.levels import (
+    Binning,
+    TopicLevel,
+    count_splits,
+    topic_levels,
+    unit_of,
+)
 from steadyrank.words import MISSING, by_number, counted, level_words, roughly, size
 
 MOST_FLIPPED = 500_000
@@ -310,10 +316,10 @@ def topics(
     first experiment keeps its error). Further, the topics with which a paired t test shows the
     difference, with a 95% interval (`steadyrank.stats.planning.needed_topics`).
 
-    For 21 levels of the difference, 0.01 wide: the variance, these rates at each of `sizes`, and
-    the empirical rate over random splits. A split compares the first n topics of a random order
-    with the last n, for all n up to half the topics that every run has; larger sizes have theory
-    only.
+    For 21 levels of the difference, 0.01 wide (1 for scores up to 100, 10 up to 1,000): the
+    variance, these rates at each of `sizes`, and the empirical rate over random splits. A split
+    compares the first n topics of a random order with the last n, for all n up to half the topics
+    that every run has; larger sizes have theory only.
 
     Parameters
     ----------
@@ -386,15 +392,14 @@ def topics(
     moments = clustered_variances(pair_variances(matrix, pairs), drawn, pairs)
     complete = matrix[:, ~np.isnan(matrix).any(axis=0)]
     _warn_of_dropped(len(scores.topics), complete.shape[1])
-    if counts_documents(name):
-        warn(f"{name} counts documents: levels of the difference are for scores up to 1")
     n = complete.shape[1] if complete.shape[1] > 1 else matrix.shape[1]
     chosen = (
         default_sizes(n) if sizes is None else tuple(sorted(check_counts("sizes", sizes, lowest=1)))
     )
     further = tuple(sorted({n, 2 * n} | {size for size in chosen if 2 * size > n}))
+    unit = unit_of(matrix)
     splits = count_splits(
-        complete,
+        complete / unit,
         chosen,
         n_trials=n_trials,
         clusters=drawn.design.clusters,
@@ -440,7 +445,7 @@ def topics(
         needed=clustered_needed(moments, drawn, alpha=level, beta=beta, confidence=CONFIDENCE),
         sizes=chosen,
         further_sizes=further,
-        levels=topic_levels(moments, splits, chosen, further),
+        levels=topic_levels(moments, splits, chosen, further, width=WIDTH * unit),
     )
 
 
