@@ -295,8 +295,6 @@ def test_one_line_for_a_chat():
     line = chat_line(result)
     assert line == gate_text(result, "line")
     assert line.endswith("; lost most: t7 −0.35, t3 −0.30, t11 −0.25\n")
-    assert line.startswith(f"{result.verdict.upper()} AP ")
-    assert line.count("\n") == 1
     names = [f"{'a very long name of a topic ' * 4}{i}" for i in range(60)]
     long = [
         sr.Scores(measures=["AP" * 60], runs=["r" * 300], topics=names, values=side.values)
@@ -319,7 +317,5 @@ def test_the_summary_has_the_ten_worst_topics():
     summary = summary_markdown(result)
     table = summary.split("| topic | baseline | candidate | difference |")[1]
     assert table.count("\n| t") == 10
-    assert "The topics that lost most." in table
-    assert "lost most" not in str(result), "the terminal has the verdict's table alone"
     told = json.loads(gate_text(result, "json"))["measures"][0]["losses"]
     assert told[0] == losses[0]._asdict()

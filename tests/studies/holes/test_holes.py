@@ -302,11 +302,6 @@ def test_tables_say_it(result):
         "bounds": "exact",
         "n_pairs": len(result.pairs),
     }
-    first = max(result.runs, key=lambda row: row.score).run
-    theirs = [pair for pair in result.pairs if first in (pair.a, pair.b)]
-    n_rivals = sum(pair.lowest * pair.highest <= 0 for pair in theirs)
-    assert found["holes.leader"] == {"leaders": [first], "n_rivals": n_rivals}
-    assert found["holes.checked"]["held"] == result.rehearsal.held
     lines = ask_text(result).splitlines()
     assert lines[0] == "topic\tdocument\tvalue"
     assert len(lines) == 21

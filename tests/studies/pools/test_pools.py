@@ -532,17 +532,12 @@ def test_figures_have_a_panel_a_measure_and_a_line_a_pilot(track):
         for size, line in zip(result.pilot_topics, ax.containers, strict=True):
             cells = [result.cell(measure, k, size) for k in (0, *result.ks)]
             assert line.lines[0].get_ydata().tolist() == [cell.mean for cell in cells]
-            assert np.round(line.lines[0].get_xdata()).tolist() == [0, 1, 2, 3, 4]
             ends = np.array(line.lines[2][0].get_segments())[1:, :, 1]
             np.testing.assert_allclose(ends, [cell.extent for cell in cells[1:]])
-        texts = [text.get_text() for text in ax.get_legend().get_texts()]
-        assert texts == ["12 topics", "6 topics"]
     paper = study(track, measures=["RR"], mode="paper")
     (line,) = sr.plot(paper).axes[0].containers
     ends = np.array(line.lines[2][0].get_segments())[1:, :, 1]
     np.testing.assert_allclose(ends, [paper.cell("RR", k).interval for k in paper.ks])
-    (ax,) = sr.plot(result, measure="RR").axes
-    assert ax.get_ylabel() == "variance of RR"
     with pytest.raises(sr.UnknownNameError, match="unknown measure"):
         sr.plot(result, measure="R")
 
