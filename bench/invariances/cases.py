@@ -501,7 +501,6 @@ CASES: dict[str, Case] = {
         jobs=False,
         listed=False,
         call=lambda data: sr.plan(data.scores, minimum_difference=0.1, systems=3),
-        cuts={"stats.planning.variance.RUN_BLOCK": 3},
         rounded=1e-12,
     ),
     "plan, paired": Case(

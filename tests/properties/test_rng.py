@@ -240,7 +240,6 @@ def test_the_page_of_a_report_tells_the_seed_that_was_drawn(tmp_path):
         result = sr.report(scores=scores, out=tmp_path / "r.html", n_samples=5, rng=None)
     page = result.path.read_text()
     assert f"seed {result.seed}" in page
-    assert f"rng={result.seed}" in page, "the call that makes the page again"
     assert result.results["compare"][0].seed == result.seed
 
 
