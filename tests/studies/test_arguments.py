@@ -54,7 +54,7 @@ WRONG = {
     ("n_samples", "10", "n_samples must be a whole number of at least 1"): (
         "compare instances judges"
     ),
-    ("baseline", 0, "unknown run '0'.*: choose from a, b, c"): "compare topics",
+    ("baseline", 0, "unknown run '0'.*: choose from a, b, c"): "compare",
     ("measure", 0, "expected a measure's name, got 0"): "topics stability instances",
 }
 """Keyword, value and message, and the functions that refuse it."""
