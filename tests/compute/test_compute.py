@@ -18,9 +18,8 @@ from plain_tables import refused
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
 import steadyrank as sr
-from steadyrank.compute import blas, kernel_cache, kernels, random_kernels
-from steadyrank.compute.blas import one_blas_thread
-from steadyrank.compute.executors import map_in_order, workers
+from steadyrank.compute import executors, kernel_cache, kernels
+from steadyrank.compute.executors import map_in_order, one_blas_thread, workers
 from steadyrank.compute.files import whole_file, write_whole
 from steadyrank.compute.random import block_stream, blocks_of
 
@@ -144,10 +143,10 @@ def test_shares_that_random_numbers_reach_are_counted_side_by_side():
 
     @numba.njit
     def reached(start, shares, out):
-        return random_kernels.count_reached(start, shares, out, 3)
+        return kernels.count_reached(start, shares, out, 3)
 
     for start, highest in ((np.uint64(2**64 - 5), 0xF0000000), (np.uint64(9), 2**32 - 1)):
-        words = start + np.arange(1, 33, dtype=np.uint64) * random_kernels.GOLDEN
+        words = start + np.arange(1, 33, dtype=np.uint64) * kernels.GOLDEN
         words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
         words ^= words >> np.uint64(31)
@@ -285,8 +284,8 @@ def test_libraries_of_blas_are_looked_for_again_where_modules_are_new(monkeypatc
         looked.append(len(sys.modules))
         return ThreadpoolController()
 
-    monkeypatch.setattr(blas, "ThreadpoolController", look)
-    blas._libraries.cache_clear()
+    monkeypatch.setattr(executors, "ThreadpoolController", look)
+    executors._libraries.cache_clear()
     for expected in (1, 2):
         for _ in range(3):
             with one_blas_thread():

@@ -164,7 +164,7 @@ def test_a_change_in_a_part_of_another_module_compiles_its_callers_anew(tmp_path
     package = tmp_path / "steadyrank"
     leave = shutil.ignore_patterns("__pycache__")
     shutil.copytree(Path(steadyrank.__file__).parent, package, ignore=leave)
-    part = package / "compute" / "random_kernels.py"
+    part = package / "compute" / "kernels.py"
     source = part.read_text()
     assert "WORD(27)" in source
 

@@ -7,14 +7,17 @@ on which thread was faster.
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
+import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
 from itertools import islice
 from typing import Any, TypedDict, TypeVar
 
-from steadyrank.compute.blas import one_blas_thread
+from threadpoolctl import ThreadpoolController
+
 from steadyrank.compute.clusters import Cluster, connected, over_client_of
 from steadyrank.errors import arg, bad_value, check_count
 
@@ -154,6 +157,20 @@ def as_finished(
     finally:
         for future in waiting:
             future.cancel()
+
+
+@functools.lru_cache(maxsize=1)
+def _libraries(n_modules: int) -> ThreadpoolController:
+    """Looked for where modules have been imported since: that takes longer than many a fit."""
+    return ThreadpoolController()
+
+
+def one_blas_thread() -> AbstractContextManager[object]:
+    """Limit BLAS to one thread, in this process, for as long as a block of code lasts."""
+    limit: AbstractContextManager[object] = _libraries(len(sys.modules)).limit(
+        limits=1, user_api="blas"
+    )
+    return limit
 
 
 class Machine(TypedDict, total=False):

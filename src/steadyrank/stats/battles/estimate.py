@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
-from steadyrank.compute.blas import one_blas_thread
+from steadyrank.compute.executors import one_blas_thread
 from steadyrank.data.battles import Battles, largest_group, with_numbers
 from steadyrank.errors import InputError, arg, check_choice, warn
 from steadyrank.stats.battles.model import (

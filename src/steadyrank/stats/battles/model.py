@@ -26,7 +26,7 @@ import numpy as np
 from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import connected_components
 
-from steadyrank.compute.blas import one_blas_thread
+from steadyrank.compute.executors import one_blas_thread
 from steadyrank.data.battles import connected
 from steadyrank.errors import InputError
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from steadyrank.compute.blas import one_blas_thread
+from steadyrank.compute.executors import one_blas_thread
 from steadyrank.compute.random import Rng
 from steadyrank.errors import InputError
 from steadyrank.stats.anova.gstudy import (

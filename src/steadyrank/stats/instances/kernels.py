@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from steadyrank.compute.kernels import WORD, kernel, part
-from steadyrank.compute.random_kernels import GOLDEN, mixed_bits
+from steadyrank.compute.kernels import GOLDEN, WORD, kernel, mixed_bits, part
 
 TOGETHER = 16
 """Number of resamples whose positions are drawn together: they fit into the fastest cache."""

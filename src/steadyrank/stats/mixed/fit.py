@@ -16,7 +16,7 @@ import scipy
 from numpy.typing import ArrayLike
 from scipy import special
 
-from steadyrank.compute.blas import one_blas_thread
+from steadyrank.compute.executors import one_blas_thread
 from steadyrank.errors import InputError, arg, check_choice
 from steadyrank.stats.inputs import check_open_unit
 from steadyrank.stats.interval import Interval, t_test

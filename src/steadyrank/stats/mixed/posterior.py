@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from steadyrank.compute.blas import one_blas_thread
-from steadyrank.compute.executors import map_in_order, workers
+from steadyrank.compute.executors import map_in_order, one_blas_thread, workers
 from steadyrank.compute.random import block_stream
 from steadyrank.errors import bad_value
 from steadyrank.stats.inputs import check_open_unit

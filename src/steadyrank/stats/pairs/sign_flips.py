@@ -11,8 +11,7 @@ from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
 
-from steadyrank.compute.blas import one_blas_thread
-from steadyrank.compute.executors import Progress, stream_in_order, workers
+from steadyrank.compute.executors import Progress, one_blas_thread, stream_in_order, workers
 from steadyrank.compute.random import block_stream, blocks_of
 
 Block = tuple[int, int, int]

@@ -13,7 +13,7 @@ import numpy as np
 import scipy
 from scipy import special
 
-from steadyrank.compute.blas import one_blas_thread
+from steadyrank.compute.executors import one_blas_thread
 
 TAIL = 1e-30
 """Probability omitted at each end of the distribution of the standard deviation."""

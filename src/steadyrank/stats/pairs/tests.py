@@ -13,8 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import bdtr, ndtr, stdtr
 
-from steadyrank.compute.blas import one_blas_thread
-from steadyrank.compute.executors import Answer, Task, map_in_order, workers
+from steadyrank.compute.executors import Answer, Task, map_in_order, one_blas_thread, workers
 from steadyrank.errors import bad_value
 from steadyrank.stats.inputs import checked
 from steadyrank.stats.interval import satterthwaite, t_intervals

@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike
 from scipy import special
 from scipy.special import ndtr, ndtri
 
-from steadyrank.compute.blas import one_blas_thread
+from steadyrank.compute.executors import one_blas_thread
 from steadyrank.errors import InputError, arg
 from steadyrank.stats.inputs import checked
 from steadyrank.stats.pairs.max_t import unit_errors

@@ -20,8 +20,14 @@ from typing import Any
 
 import numpy as np
 
-from steadyrank.compute.blas import one_blas_thread
-from steadyrank.compute.executors import Progress, as_finished, is_elsewhere, map_in_order, workers
+from steadyrank.compute.executors import (
+    Progress,
+    as_finished,
+    is_elsewhere,
+    map_in_order,
+    one_blas_thread,
+    workers,
+)
 from steadyrank.compute.random import block_stream
 from steadyrank.compute.stores import Store
 from steadyrank.data.qrels import Qrels

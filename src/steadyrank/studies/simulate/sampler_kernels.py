@@ -28,7 +28,7 @@ other documents above each (`Gain`). Every sample keeps these two numbers while 
 processed from the top down.
 
 Most loops process 64 samples at a time. Random word n of a sample is word n of the sample's stream
-(`random_kernels`): words 1 to bins + 1 are for the first counts, the following ones for anything
+(`mixed_bits`): words 1 to bins + 1 are for the first counts, the following ones for anything
 else (`steps` is the next one).
 """
 
@@ -40,15 +40,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from steadyrank.compute.kernels import (
+    GOLDEN,
     WORD,
     high_product,
     inlined,
     kernel,
+    mixed_bits,
     part,
     specialised,
     trailing_zeros,
 )
-from steadyrank.compute.random_kernels import GOLDEN, mixed_bits
 from steadyrank.studies.simulate.sampler_laws import (
     HALF,
     columns_at_most,

@@ -26,8 +26,16 @@ import numpy as np
 from scipy.special import pdtr
 
 from steadyrank.compute.executors import Progress
-from steadyrank.compute.kernels import WORD, add_bytes, inlined, kernel, part
-from steadyrank.compute.random_kernels import GOLDEN, count_reached, mixed_bits
+from steadyrank.compute.kernels import (
+    GOLDEN,
+    WORD,
+    add_bytes,
+    count_reached,
+    inlined,
+    kernel,
+    mixed_bits,
+    part,
+)
 from steadyrank.data.qrels import Qrels
 from steadyrank.data.read.runs import header_of, read_runs
 from steadyrank.data.run import Run
