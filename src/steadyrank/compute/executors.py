@@ -30,9 +30,8 @@ Progress = Callable[[int, int], None]
 
 def default_jobs() -> int:
     """The number of processors that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    there_is = hasattr(os, "sched_getaffinity")
+    return len(os.sched_getaffinity(0)) if there_is else os.cpu_count() or 1
 
 
 @contextlib.contextmanager
@@ -42,12 +41,8 @@ def workers(
     """The caller's executor, a Dask cluster's at `scheduler`, or `jobs` threads of this process."""
     if executor is not None:
         if not hasattr(executor, "submit"):
-            raise bad_value(
-                "executor",
-                "be a concurrent.futures.Executor",
-                executor,
-                f"for threads give {arg('jobs=')}",
-            )
+            what = "be a concurrent.futures.Executor"
+            raise bad_value("executor", what, executor, f"for threads give {arg('jobs=')}")
         yield over_client_of(executor)
         return
     if scheduler is not None:
@@ -131,10 +126,6 @@ def _in_order(
             future.cancel()
 
 
-WINDOW = 64
-"""Tasks of `as_finished` that are with the workers at a time."""
-
-
 def as_finished(
     function: Callable[[Any, Task], Answer], value: Any, tasks: Iterable[Task], executor: Executor
 ) -> Iterator[tuple[Task, Answer]]:
@@ -147,7 +138,7 @@ def as_finished(
     try:
         for task in tasks:
             waiting[executor.submit(function, there, task)] = task
-            if len(waiting) >= WINDOW:
+            if len(waiting) >= 64:
                 wait(waiting, return_when=FIRST_COMPLETED)
             for future in [future for future in waiting if future.done()]:
                 yield waiting.pop(future), future.result()
@@ -165,11 +156,10 @@ def _libraries(n_modules: int) -> ThreadpoolController:
     return ThreadpoolController()
 
 
-def one_blas_thread() -> AbstractContextManager[object]:
+def one_blas_thread() -> contextlib.AbstractContextManager[object]:
     """Limit BLAS to one thread, in this process, for as long as a block of code lasts."""
-    limit: AbstractContextManager[object] = _libraries(len(sys.modules)).limit(
-        limits=1, user_api="blas"
-    )
+    limit: contextlib.AbstractContextManager[object]
+    limit = _libraries(len(sys.modules)).limit(limits=1, user_api="blas")
     return limit
 
 

@@ -87,46 +87,41 @@ def _kept(function: Callable[..., Any], home: Path, options: dict[str, Any]) -> 
     if not _has_its_sum(kernel):
         with contextlib.suppress(OSError), locked(home / "lock"):  # it may be written just now
             if not _has_its_sum(kernel):
-                for path in _files(kernel):
+                for path in _files(kernel)[0]:
                     path.unlink()
     return kernel
 
 
 def is_kept(kernel: Any) -> bool:
     """Whether there is machine code of a kernel on disk, for whatever types of arguments."""
-    return kernel.stats.cache_path is not None and len(_files(kernel)) > 0
+    return kernel.stats.cache_path is not None and len(_files(kernel)[0]) > 0
 
 
-def _files(kernel: Any) -> list[Path]:
-    """Return the index and the machine codes of a kernel, one code per types of arguments."""
-    return sorted(Path(kernel.stats.cache_path).glob(f"{_name(kernel)}-*.nb[ic]"))
-
-
-def _name(kernel: Any) -> str:
-    """Return how Numba's names of a kernel's files begin."""
+def _files(kernel: Any) -> tuple[list[Path], Path]:
+    """Return the index and the machine codes of a kernel, and the file of their checksum."""
     name = f"{kernel.__module__.rpartition('.')[2]}.{kernel.__qualname__}"
-    return name.replace("<", "").replace(">", "")
+    name = name.replace("<", "").replace(">", "")  # as Numba's names begin
+    folder = Path(kernel.stats.cache_path)
+    return sorted(folder.glob(f"{name}-*.nb[ic]")), folder / f"{name}.sum"
 
 
 def _has_its_sum(kernel: Any) -> bool:
     """Whether the files of a kernel are those that were written: a flipped bit could crash."""
-    noted = Path(kernel.stats.cache_path, f"{_name(kernel)}.sum")
+    paths, noted = _files(kernel)
     with contextlib.suppress(OSError):
-        return not _files(kernel) or noted.read_bytes() == _sum(kernel)
+        return not paths or noted.read_bytes() == _sum(paths)
     return False
 
 
-def _sum(kernel: Any) -> bytes:
-    digest = hashlib.sha256()
-    for path in _files(kernel):
-        digest.update(path.name.encode() + path.read_bytes())
-    return digest.digest()
+def _sum(paths: list[Path]) -> bytes:
+    return hashlib.sha256(b"".join(p.name.encode() + p.read_bytes() for p in paths)).digest()
 
 
 def _note_sum(kernel: Any) -> None:
     """Write the checksum; without it, the files are not used."""
+    paths, noted = _files(kernel)
     with contextlib.suppress(OSError):
-        Path(kernel.stats.cache_path, f"{_name(kernel)}.sum").write_bytes(_sum(kernel))
+        noted.write_bytes(_sum(paths))
 
 
 def kernel_home() -> Path | None:
