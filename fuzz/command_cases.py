@@ -99,7 +99,7 @@ ALWAYS = {
     "plan": "--minimum-difference 0.1",
     "components": "--factors team",
     "report": "--samples 2",
-    "gate": "--margin 1",
+    "gate": "--margin 0.5",
 }
 ONCE = ("doctor", "demo", "reproduce", "report")
 """Commands that take seconds on good input and are mostly given bad input."""

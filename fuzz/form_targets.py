@@ -25,7 +25,7 @@ WHOLE = (
     {"case_name": "c", "queries": [{"query_text": "q", "ratings": _RATINGS}]},
     {"query_doc_pairs": [{"query_text": "q", "doc_id": "d", "judgements": [{"rating": 1}]}]},
     {"judgmentRatings": [{"query": "q", "ratings": [{"docId": "d", "rating": "0.9"}]}]},
-    {"task_name": "NQ", "scores": {"test": [_ENTRY]}},
+    {"task_name": "seed", "scores": {"test": [_ENTRY]}},  # the name of the file
     _EEE | {"evaluation_results": [{"evaluation_name": "s", "score_details": {"score": 0.5}}]},
     {"results": {"t": {"acc,none": 0.5}}, "configs": {}, "higher_is_better": {"t": {"acc": True}}},
     {"model": "m", "baseline": "b", "uid": "1", "judge": "j", "games": _GAMES},
