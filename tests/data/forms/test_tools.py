@@ -91,12 +91,13 @@ TOOLS = {
 
 def made_by(packages, script, folder):
     """The folder that the tool has written into; skipped where it could not."""
-    venv.create(folder / "venv", with_pip=bool(packages))
+    venv.create(folder / "venv")
     python = folder / "venv" / "bin" / "python"
     (folder / "run.py").write_text(script)
     quiet = {"DEEPEVAL_RESULTS_FOLDER": "out", "DEEPEVAL_TELEMETRY_OPT_OUT": "YES"}
     quiet |= {"RAGAS_DO_NOT_TRACK": "true", "HOME": str(folder)}
-    steps = [[python, "-m", "pip", "install", "-q", *packages]] if packages else []
+    pip = [sys.executable, "-m", "pip", "--python", python, "install", "-q", "--no-compile"]
+    steps = [[*pip, *packages]] if packages else []
     for step in [*steps, [python, "run.py"]]:
         done = subprocess.run(
             step, cwd=folder, capture_output=True, text=True, timeout=1200, env=os.environ | quiet

@@ -371,17 +371,16 @@ def test_figures_name_the_best_and_count_the_rest():
 
 
 @pytest.mark.slow
-def test_a_thousand_models_are_told_in_seconds():
-    """Half a million pairs; it takes seconds, and took minutes where each row counted them."""
+def test_thousands_of_models_are_told_in_seconds():
+    """Two million pairs; it takes seconds, and took minutes where each row counted them."""
     import time
 
-    values = np.random.default_rng(0).normal(0.5, 0.1, (1000, 20))
-    runs = [f"m{i}" for i in range(1000)]
+    values = np.random.default_rng(0).normal(0.5, 0.1, (2000, 20))
+    runs = [f"m{i}" for i in range(2000)]
     table = pd.DataFrame(values, index=runs, columns=[f"d{k}" for k in range(20)])
     seen = []
     started = time.process_time()
-    result = sr.datasets(table, progress=lambda *done: seen.append(done))
-    assert len(result.rows()) == 1000
-    assert result.n_patterns < 10_000, "fewer patterns for millions of pairs"
+    result = sr.datasets(table, n_samples=500, progress=lambda *done: seen.append(done))
+    assert len(result.rows()) == 2000
     assert len(seen) > 1
     assert time.process_time() - started < 60
