@@ -67,6 +67,14 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(50_000, 20, 100)  # not after every 700 objects: the command does so too
 
 
+LONGEST = ("test_release.py", "test_supply.py", "test_tools.py", "test_pages.py")
+
+
+def pytest_collection_modifyitems(items):
+    """Put the files of the longest checks first, so that no worker waits for them at the end."""
+    items.sort(key=lambda item: item.path.name not in LONGEST)
+
+
 @pytest.fixture
 def write(tmp_path: Path) -> Callable[..., Path]:
     """Write text or bytes into a file of a temporary folder, packed if its name ends in .gz."""
