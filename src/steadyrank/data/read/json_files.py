@@ -14,6 +14,7 @@ import numpy as np
 
 from steadyrank.data.ids import make_ids
 from steadyrank.data.interop.tables import Rows, check_name, value_problem
+from steadyrank.data.qrels import are_grades
 from steadyrank.data.read.sources import data_lines
 from steadyrank.data.read.streams import BOM
 from steadyrank.data.run import INFINITE_SCORES
@@ -97,7 +98,7 @@ def read_nested(path: Path, stream: BinaryIO, value: str) -> Rows:
         if topic in seen:
             raise FormatError(path, f"topic {topic!r} occurs twice: keep one")
         seen.add(topic)
-        for document, number in documents:
+        for document, number in () if _are_sound(documents, value) else documents:
             check_name(path, "document", document, None)
             if isinstance(number, Members):
                 message = f"expected a number as {value}, got an object: give a file for each run"
@@ -113,10 +114,19 @@ def read_nested(path: Path, stream: BinaryIO, value: str) -> Rows:
     return Rows(
         [topic for topic, _ in topics],
         np.cumsum([0, *sizes[:-1]]),
-        make_ids(document for document, _ in rows),
+        make_ids([document for document, _ in rows]),
         values,
         oddities={INFINITE_SCORES: int(np.isinf(values).sum())},
     )
+
+
+def _are_sound(documents: Members, value: str) -> bool:
+    """Whether the entries of a topic need not be examined one by one."""
+    names, numbers = [name for name, _ in documents], [number for _, number in documents]
+    if "" in names or not "".join(names).isascii() or {*map(type, numbers)} != {float}:
+        return False
+    found = np.array(numbers, np.float64)
+    return not np.isnan(found).any() and (value == "score" or bool(are_grades(found).all()))
 
 
 def json_rows(path: Path, stream: BinaryIO) -> Iterator[tuple[int, dict[str, Any]]]:
