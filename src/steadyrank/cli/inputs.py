@@ -417,7 +417,7 @@ def read_score_files(files: dict[str, str] | tuple[str, ...], inputs: Inputs) ->
 
     measures = () if isinstance(files, dict) else inputs.measures
     label = measures[0] if len(measures) == 1 else None
-    # Of tables and files of tools together, `read_scores` tells which is which.
+    # Where tables and files of tools are mixed, `read_scores` finds out which is which.
     are_mixed = inputs.kind is None and len({form_in(path) is None for path in files}) > 1
     several = isinstance(files, dict) or are_mixed
     found = None if several else read_tools([*files], inputs.kind, label)

@@ -157,7 +157,7 @@ def _libraries(n_modules: int) -> ThreadpoolController:
 
 
 def one_blas_thread() -> contextlib.AbstractContextManager[object]:
-    """Limit BLAS to one thread, in this process, for as long as a block of code lasts."""
+    """Limit BLAS to one thread, in this process, while a block of code runs."""
     limit: contextlib.AbstractContextManager[object]
     limit = _libraries(len(sys.modules)).limit(limits=1, user_api="blas")
     return limit

@@ -169,7 +169,7 @@ def add_bytes(totals, data, positions):
 
 
 GOLDEN = WORD(0x9E3779B97F4A7C15)
-"""Of SplitMix64 (Steele, Lea & Flood 2014, doi:10.1145/2660193.2660195): word n of a stream is
+"""Step of SplitMix64 (Steele, Lea & Flood 2014, doi:10.1145/2660193.2660195): word n of a stream is
 `mixed_bits(key + n * GOLDEN)`. A stream's key is such a word, of the seed, the cell and the
 replicate, so that a sample's numbers depend on nothing else. Its four operations vectorise."""
 

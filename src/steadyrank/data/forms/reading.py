@@ -473,10 +473,10 @@ def scores_of(where: str, cells: Sequence[Cell], directions: Mapping[str, Direct
 
 
 def leaderboard_of(parts: Sequence[Part], measure: str | None = None) -> Leaderboard:
-    """A table of runs by datasets: means as they are, or means over the samples of each dataset.
+    """Return the table of runs by datasets: means as they are, or over the samples of each dataset.
 
-    Of samples, the measure is that name, or the first of each dataset that is better if higher, or
-    else if lower.
+    Samples have several measures: `measure` names one; without it, each dataset has its first one
+    that is better if higher, else its first that is better if lower.
     """
     if parts[0].form.holds == "means":
         cells = mteb_means([part for part in parts if part.form.name == "mteb"])

@@ -94,7 +94,7 @@ def value_names(value: str, present: Iterable[str]) -> tuple[str, ...]:
 
 
 def check_name(path: PathLike, what: str, name: Any, line: int | None) -> None:
-    """Refuse what is no name: nothing, neither text nor a whole number, or half a letter."""
+    """Refuse a name that is empty, neither text nor a whole number, or not valid text."""
     if isinstance(name, bool) or not isinstance(name, (str, int)) or name == "":
         raise FormatError(path, f"expected a name as {what}, got {str(name)[:40]!r}", line)
     if isinstance(name, str) and not name.isascii():
@@ -191,7 +191,7 @@ class Table:
         return self.header.index(found)
 
     def need(self, names: tuple[str, ...]) -> int:
-        """As `find`; an error where there is no such column."""
+        """Return what `find` does; raise an error if there is no such column."""
         if (found := self.find(names)) is None:
             raise self.lacks(names[0])
         return found

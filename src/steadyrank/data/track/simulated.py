@@ -366,7 +366,7 @@ def draw_latents(
 
 
 def threshold(n_relevant: int, n_candidates: int) -> float:
-    """The latent value that as many non-relevant documents pass as there are relevant ones.
+    """Return the value that as many non-relevant documents exceed as there are relevant ones.
 
     Signals count from here: topics with few relevant documents are not hard for that reason alone.
     """
